@@ -1,0 +1,86 @@
+"""Turn cells of a trace into numbers, and say which column is at fault when they are none."""
+
+import math
+from datetime import UTC, datetime
+from fractions import Fraction
+
+from scheduler_core.traces.errors import BadRow
+from scheduler_core.traces.records import WHOLE_GPU
+
+
+class Row(dict[str, str]):
+    """The cells of one row by column name. A column the file lacks reads as an empty cell."""
+
+    def text(self, column: str) -> str:
+        """Return the cell without surrounding space; empty where the column is absent."""
+        return self.get(column, "").strip()
+
+    def name(self, column: str) -> str:
+        """Return the cell. Raises `BadRow` when it is empty."""
+        value = self.text(column)
+        if not value:
+            raise BadRow(f"{column}: is empty")
+        return value
+
+    def number(self, column: str, default: str | None = None) -> Fraction:
+        """Return the exact value of a decimal cell, at least 0.
+
+        An empty cell gives `default`. Raises `BadRow` when there is none, and for anything that
+        is no finite number or below 0.
+        """
+        value = self.text(column) or default
+        if value is None:
+            raise BadRow(f"{column}: is empty")
+        try:
+            number = Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            raise BadRow(f"{column}: {value!r} is no number") from None
+        if number < 0:
+            raise BadRow(f"{column}: {value!r} is below 0")
+        return number
+
+    def whole(self, column: str, default: str | None = None) -> int:
+        """Return a whole number, at least 0; 3.0 passes for 3, while 3.5 raises `BadRow`."""
+        value = self.text(column)
+        if value.isascii() and value.isdigit():
+            return int(value)
+        number = self.number(column, default)
+        if number.denominator != 1:
+            raise BadRow(f"{column}: {value!r} is no whole number")
+        return int(number)
+
+    def seconds(self, column: str, default: str | None = None) -> int:
+        """Return seconds rounded to the nearest whole one; raises `BadRow` as `number` does."""
+        value = self.text(column)
+        if value.isascii() and value.isdigit():
+            return int(value)
+        return round(self.number(column, default))
+
+    def seconds_or_none(self, column: str) -> int | None:
+        """Return seconds as above, or None for an empty cell."""
+        return self.seconds(column) if self.text(column) else None
+
+    def moment(self, column: str) -> int:
+        """Return the epoch second of an ISO date and time; a time without a zone is UTC."""
+        value = self.name(column)
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            raise BadRow(f"{column}: {value!r} is no date and time") from None
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+
+    def moment_or_none(self, column: str) -> int | None:
+        """Return the moment as above, or None for a cell that says there is none."""
+        absent = self.text(column).lower() in {"", "none", "null", "unknown", "n/a"}
+        return None if absent else self.moment(column)
+
+
+def per_task_milli(gpus: Fraction) -> int:
+    """Return milli-GPU of one task that asks for this many GPUs.
+
+    Below one device the share is rounded up to a thousandth; above one it is rounded up to whole
+    devices, because a task that holds 1.5 GPUs cannot be told to share exactly one of its two.
+    """
+    if gpus <= 1:
+        return math.ceil(gpus * WHOLE_GPU)
+    return math.ceil(gpus) * WHOLE_GPU
