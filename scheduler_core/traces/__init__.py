@@ -16,10 +16,16 @@ from scheduler_core.traces.errors import (
     TooManyBadRows,
     TraceError,
 )
+from scheduler_core.traces.evenshare import Evenshare
+from scheduler_core.traces.helios import Helios
+from scheduler_core.traces.itp import Itp
 from scheduler_core.traces.openb import Openb
+from scheduler_core.traces.pai import Pai
 from scheduler_core.traces.philly import Philly
 from scheduler_core.traces.reading import Reading
 from scheduler_core.traces.records import Job, Node
+from scheduler_core.traces.sacct import Sacct
+from scheduler_core.traces.swf import Swf
 
 __all__ = [
     "READERS",
@@ -49,5 +55,11 @@ class Reader(Protocol):
 
 READERS: dict[str, Reader] = {
     "openb": Openb(),
+    "pai": Pai(),
     "philly": Philly(),
+    "helios": Helios(),
+    "itp": Itp(),
+    "swf": Swf(),
+    "sacct": Sacct(),
+    "evenshare": Evenshare(),
 }

@@ -74,6 +74,21 @@ class Row(dict[str, str]):
         absent = self.text(column).lower() in {"", "none", "null", "unknown", "n/a"}
         return None if absent else self.moment(column)
 
+    def flag(self, column: str, default: bool) -> bool:
+        """Return yes or no for true/false, yes/no or 1/0; an empty cell gives `default`."""
+        value = self.text(column).lower()
+        if not value:
+            return default
+        if value in {"true", "yes", "1"}:
+            return True
+        if value in {"false", "no", "0"}:
+            return False
+        raise BadRow(f"{column}: {value!r} is neither true nor false")
+
+    def names(self, column: str) -> tuple[str, ...]:
+        """Return the names of a cell that joins them by bars, in their order."""
+        return tuple(name for name in self.text(column).split("|") if name)
+
 
 def per_task_milli(gpus: Fraction) -> int:
     """Return milli-GPU of one task that asks for this many GPUs.
@@ -84,3 +99,13 @@ def per_task_milli(gpus: Fraction) -> int:
     if gpus <= 1:
         return math.ceil(gpus * WHOLE_GPU)
     return math.ceil(gpus) * WHOLE_GPU
+
+
+def over_tasks(total: int, tasks: int) -> tuple[int, int]:
+    """Return (tasks, whole GPUs of each) for a job of `total` GPUs said to span `tasks` machines.
+
+    Where the GPUs do not divide evenly the job is taken as one task, since how they lay is unknown.
+    """
+    if tasks > 1 and total % tasks == 0 and total >= tasks:
+        return tasks, total // tasks
+    return 1, total

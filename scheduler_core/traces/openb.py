@@ -36,7 +36,6 @@ def _job(row: Row) -> Job:
     ended = row.seconds_or_none("deletion_time")
     if ended is not None and ended < begun:
         raise BadRow(f"deletion_time: {ended} is before the pod began at {begun}")
-    specs = row.text("gpu_spec")
     return Job(
         id=row.name("name"),
         submitted_at=submitted,
@@ -45,7 +44,7 @@ def _job(row: Row) -> Job:
         cpu_milli=row.whole("cpu_milli"),
         memory_mib=row.whole("memory_mib"),
         team=row.text("qos"),
-        gpu_models=tuple(specs.split("|")) if specs else (),
+        gpu_models=row.names("gpu_spec"),
         waited_seconds=None if started is None else max(0, started - submitted),
     )
 

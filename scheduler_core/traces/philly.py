@@ -7,24 +7,19 @@ virtual cluster `vc` is the team. CPU and memory were not recorded.
 
 from typing import BinaryIO
 
-from scheduler_core.traces.errors import NoNodeList
 from scheduler_core.traces.fields import Row
-from scheduler_core.traces.reading import Reading, table
-from scheduler_core.traces.records import WHOLE_GPU, Job, Node
+from scheduler_core.traces.reading import JobsOnly, Reading, table
+from scheduler_core.traces.records import WHOLE_GPU, Job
 
 COLUMNS = ("job_id", "duration_s", "num_gpus")
 
 
-class Philly:
+class Philly(JobsOnly):
     """Reads the job list; the machines were not published with it."""
 
     def jobs(self, stream: BinaryIO) -> Reading[Job]:
         """Read a job list."""
         return Reading(table(stream, COLUMNS), _job)
-
-    def nodes(self, stream: BinaryIO) -> Reading[Node]:
-        """Refuse: raises `NoNodeList`."""
-        raise NoNodeList("philly describes jobs only; give the size of the cluster instead")
 
 
 def _job(row: Row) -> Job:

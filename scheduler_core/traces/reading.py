@@ -11,8 +11,9 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import BinaryIO, Generic, TypeVar, cast
 
-from scheduler_core.traces.errors import BadLine, BadRow, NotThisFormat, TooManyBadRows
+from scheduler_core.traces.errors import BadLine, BadRow, NoNodeList, NotThisFormat, TooManyBadRows
 from scheduler_core.traces.fields import Row
+from scheduler_core.traces.records import Node
 
 T = TypeVar("T")
 SHOWN = 3
@@ -64,6 +65,14 @@ class Reading(Generic[T]):
     def _refuse_if_bad(self) -> None:
         if self.bad * 100 > self.rows:
             raise TooManyBadRows(self.bad, self.rows, self.first_bad)
+
+
+class JobsOnly:
+    """The half of a reader whose format lists no machines."""
+
+    def nodes(self, stream: BinaryIO) -> Reading[Node]:
+        """Refuse: raises `NoNodeList`."""
+        raise NoNodeList("this format lists jobs only; give the size of the cluster instead")
 
 
 def lines_of(stream: BinaryIO) -> Iterator[str]:

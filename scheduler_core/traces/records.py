@@ -16,7 +16,8 @@ class Job:
     `gpu_milli` is what one task asks for in all: 460 is a share of one device, 8000 eight whole
     ones. `duration_seconds` is None where the trace does not say how long the job ran, and
     `estimate_seconds` is what its owner said beforehand. `gpu_models` empty means any model.
-    `waited_seconds` is the wait the original scheduler gave it, None where unknown.
+    `waited_seconds` is the wait the original scheduler gave it, None where unknown. Only our own
+    history knows the last three, named as in the engine's workloads.
     """
 
     id: str
@@ -31,6 +32,9 @@ class Job:
     gpu_models: tuple[str, ...] = ()
     estimate_seconds: int | None = None
     waited_seconds: int | None = None
+    kind: str = "batch"
+    priority: int = 0
+    preemptible: bool = True
 
     @property
     def total_gpu_milli(self) -> int:
