@@ -1,0 +1,10 @@
+"""Tells Django of this room."""
+
+from django.apps import AppConfig
+
+
+class CommonConfig(AppConfig):
+    """The room `common`."""
+
+    name = "portal.common"
+    label = "common"

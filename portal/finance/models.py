@@ -1,0 +1,162 @@
+"""Dated rate cards and statements. Money is integer micro-units of the currency."""
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from portal.inventory.models import Pool
+from portal.teams.models import Team
+
+
+class IdleRule(models.TextChoices):
+    """What happens to the cost of capacity nobody used."""
+
+    OWN_LINE = "own_line", _("Its own line, borne by the organisation")
+    BY_GUARANTEE = "by_guarantee", _("Shared by guarantee")
+    BY_USE = "by_use", _("Shared by use")
+    EQUALLY = "equally", _("Shared equally")
+
+
+class RateCard(models.Model):
+    """Prices from `valid_from` until `valid_to`, half-open; rows never overlap, never change.
+
+    Tax is in basis points (1000 = 10 %) and shown apart.
+    """
+
+    name = models.CharField(max_length=80)
+    currency = models.CharField(max_length=3)
+    tax_basis_points = models.PositiveIntegerField(default=0)
+    idle_rule = models.CharField(max_length=12, choices=IdleRule.choices, default=IdleRule.OWN_LINE)
+    valid_from = models.DateTimeField()
+    valid_to = models.DateTimeField(null=True)
+    created_by_id = models.BigIntegerField(null=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["valid_from"]
+        constraints = [
+            models.CheckConstraint(
+                name="rate_card_ends_after_it_begins",
+                condition=Q(valid_to__isnull=True) | Q(valid_to__gt=F("valid_from")),
+            ),
+            models.UniqueConstraint(
+                fields=["valid_to"],
+                condition=Q(valid_to__isnull=True),
+                name="one_open_rate_card",
+                nulls_distinct=False,
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Rate(models.Model):
+    """What a GPU-hour of a pool costs; multipliers are in thousandths (800 = 0.8)."""
+
+    card = models.ForeignKey(RateCard, on_delete=models.CASCADE, related_name="rates")
+    pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="rates")
+    gpu_hour_micro = models.BigIntegerField()
+    guaranteed_milli = models.PositiveIntegerField(default=1000)
+    reserved_milli = models.PositiveIntegerField(default=1000)
+    borrowed_milli = models.PositiveIntegerField(default=1000)
+    reserved_unused_milli = models.PositiveIntegerField(default=1000)
+
+    class Meta:
+        ordering = ["card_id", "pool_id"]
+        constraints = [
+            models.UniqueConstraint(fields=["card", "pool"], name="one_rate_per_pool"),
+            models.CheckConstraint(name="rate_not_negative", condition=Q(gpu_hour_micro__gte=0)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.card_id} {self.pool_id}: {self.gpu_hour_micro}"
+
+
+class StatementState(models.TextChoices):
+    """Where a statement stands; a correction makes a revision, never an edit."""
+
+    OPEN = "open", _("Open")
+    FINAL = "final", _("Final")
+    PAID = "paid", _("Paid")
+
+
+class Statement(models.Model):
+    """One team's bill for one month; `team` null is the organisation's own part.
+
+    The organisation's part holds what no team bears: unowned, idle, maintenance, down and the
+    rate difference, so that all statements of a month add up to the pools' cost. While Open its
+    lines are computed anew; Final ones are frozen, names included.
+    """
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="statements")
+    team_name = models.CharField(max_length=120, blank=True)
+    team_path = models.CharField(max_length=400, blank=True)
+    period_starts_at = models.DateTimeField()
+    period_ends_at = models.DateTimeField()
+    zone = models.CharField(max_length=64, help_text="the month was cut in this zone")
+    revision = models.PositiveIntegerField(default=0)
+    state = models.CharField(
+        max_length=8, choices=StatementState.choices, default=StatementState.OPEN
+    )
+    currency = models.CharField(max_length=3)
+    total_micro = models.BigIntegerField(default=0, help_text="sum of the lines, without tax")
+    tax_micro = models.BigIntegerField(default=0)
+    computed_at = models.DateTimeField(help_text="as of")
+    closed_at = models.DateTimeField(null=True)
+    paid_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-period_starts_at", "team_name", "-revision"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "period_starts_at", "revision"],
+                name="one_statement_a_month",
+                nulls_distinct=False,
+            ),
+            models.CheckConstraint(
+                name="statement_ends_after_it_begins",
+                condition=Q(period_ends_at__gt=F("period_starts_at")),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.team_name} {self.period_starts_at:%Y-%m} r{self.revision}"
+
+
+class LineKind(models.TextChoices):
+    """What a line of a statement is for."""
+
+    USE = "use", _("Use")
+    RESERVED_UNUSED = "reserved_unused", _("Reserved, not used")
+    UNOWNED = "unowned", _("Work of no team")
+    IDLE = "idle", _("Idle")
+    IDLE_SHARE = "idle_share", _("Share of idle")
+    MAINTENANCE = "maintenance", _("Maintenance")
+    DOWN = "down", _("Down")
+    RATE_DIFFERENCE = "rate_difference", _("Rate difference")
+    ADJUSTMENT = "adjustment", _("Adjustment")
+
+
+class StatementLine(models.Model):
+    """One line: so many milli-GPU-seconds of a pool at a rate; the amount is rounded once."""
+
+    statement = models.ForeignKey(Statement, on_delete=models.CASCADE, related_name="lines")
+    kind = models.CharField(max_length=16, choices=LineKind.choices)
+    pool = models.ForeignKey(Pool, on_delete=models.PROTECT, null=True)
+    pool_name = models.CharField(max_length=50, blank=True)
+    gpu_model = models.CharField(max_length=80, blank=True)
+    charged_to = models.CharField(max_length=12, blank=True)
+    reservation_id = models.BigIntegerField(null=True)
+    from_at = models.DateTimeField()
+    to_at = models.DateTimeField()
+    gpu_milli_seconds = models.BigIntegerField(default=0)
+    rate_micro = models.BigIntegerField(default=0, help_text="a GPU-hour, multiplier applied")
+    amount_micro = models.BigIntegerField()
+    note = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        ordering = ["statement_id", "id"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.amount_micro}"

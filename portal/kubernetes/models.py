@@ -1,0 +1,78 @@
+"""What was written to a cluster, and where it differs from what was wanted."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from portal.inventory.models import Cluster
+
+
+class SyncState(models.TextChoices):
+    """How a sync ended."""
+
+    DONE = "done", _("Done")
+    PARTIAL = "partial", _("Partly: some writes were refused")
+    FAILED = "failed", _("Failed")
+
+
+class SyncRun(models.Model):
+    """One sync of one cluster; a row only when something was written, refused or failed."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="sync_runs")
+    tick_id = models.BigIntegerField(null=True)
+    at = models.DateTimeField()
+    state = models.CharField(max_length=12, choices=SyncState.choices)
+    writes = models.PositiveIntegerField(default=0)
+    took_ms = models.PositiveIntegerField(default=0)
+    message = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"sync {self.pk}"
+
+
+class SyncWrite(models.Model):
+    """One field of one object that a sync changed: from what to what."""
+
+    run = models.ForeignKey(SyncRun, on_delete=models.CASCADE, related_name="changes")
+    kind = models.CharField(max_length=40)
+    namespace = models.CharField(max_length=63, blank=True)
+    name = models.CharField(max_length=253)
+    field = models.CharField(max_length=200)
+    was = models.JSONField(null=True)
+    now = models.JSONField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name} {self.field}"
+
+
+class Drift(models.Model):
+    """A field that is not as wanted, and who owns it; closed when it is again."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="drifts")
+    kind = models.CharField(max_length=40)
+    namespace = models.CharField(max_length=63, blank=True)
+    name = models.CharField(max_length=253)
+    field = models.CharField(max_length=200)
+    wanted = models.JSONField(null=True)
+    found = models.JSONField(null=True)
+    manager = models.CharField(max_length=128, blank=True)
+    opened_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "kind", "namespace", "name", "field"],
+                condition=models.Q(closed_at__isnull=True),
+                name="one_open_drift_per_field",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name} {self.field}"

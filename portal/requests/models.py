@@ -1,0 +1,117 @@
+"""What people ask, and the thread of each asking."""
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from portal.inventory.models import Pool
+from portal.teams.models import Team, User
+
+
+class RequestKind(models.TextChoices):
+    """What is asked for."""
+
+    RESERVATION = "reservation", _("Reservation")
+    QUOTA = "quota", _("Quota change")
+
+
+class RequestState(models.TextChoices):
+    """Where a request stands."""
+
+    DRAFT = "draft", _("Draft")
+    SUBMITTED = "submitted", _("Submitted")
+    APPROVED = "approved", _("Approved")
+    REJECTED = "rejected", _("Rejected")
+    CANCELLED = "cancelled", _("Cancelled")
+    EXPIRED = "expired", _("Expired")
+
+
+MOVES: dict[RequestState, frozenset[RequestState]] = {
+    RequestState.DRAFT: frozenset({RequestState.SUBMITTED, RequestState.CANCELLED}),
+    RequestState.SUBMITTED: frozenset(
+        {RequestState.APPROVED, RequestState.REJECTED, RequestState.CANCELLED, RequestState.EXPIRED}
+    ),
+    RequestState.APPROVED: frozenset(),
+    RequestState.REJECTED: frozenset(),
+    RequestState.CANCELLED: frozenset(),
+    RequestState.EXPIRED: frozenset(),
+}
+
+
+class Request(models.Model):
+    """One asking. Columns hold what was asked; `granted_gpus` what was agreed, if less.
+
+    A reservation uses gpus, gpus_per_node, source, starts_at, ends_at, zone. A quota change uses
+    guaranteed, limit, borrowing_limit, lending_limit, weight, per_user_limit and starts_at (from
+    when). `version` grows with every change and is the ETag.
+    """
+
+    kind = models.CharField(max_length=12, choices=RequestKind.choices)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="requests")
+    pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="requests")
+    state = models.CharField(
+        max_length=12, choices=RequestState.choices, default=RequestState.DRAFT
+    )
+    requested_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="requests")
+    reason = models.TextField(blank=True, help_text="why it is needed")
+    gpus = models.PositiveIntegerField(null=True)
+    gpus_per_node = models.PositiveIntegerField(null=True)
+    source = models.CharField(max_length=12, default="pool")
+    starts_at = models.DateTimeField(null=True)
+    ends_at = models.DateTimeField(null=True)
+    zone = models.CharField(max_length=64, blank=True)
+    guaranteed = models.PositiveIntegerField(null=True)
+    limit = models.PositiveIntegerField(null=True)
+    borrowing_limit = models.PositiveIntegerField(null=True)
+    lending_limit = models.PositiveIntegerField(null=True)
+    weight = models.PositiveIntegerField(null=True)
+    per_user_limit = models.PositiveIntegerField(null=True)
+    granted_gpus = models.PositiveIntegerField(null=True)
+    cost_micro = models.BigIntegerField(null=True, help_text="estimate shown at submission")
+    currency = models.CharField(max_length=3, blank=True)
+    created_at = models.DateTimeField()
+    submitted_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True, help_text="a submitted one lapses here")
+    decided_at = models.DateTimeField(null=True)
+    decided_by = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, related_name="decided_requests"
+    )
+    decision_note = models.TextField(blank=True)
+    reservation_id = models.BigIntegerField(null=True, help_text="what it became")
+    quota_id = models.BigIntegerField(null=True, help_text="what it became")
+    version = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                name="request_ends_after_it_starts",
+                condition=Q(ends_at__isnull=True) | Q(ends_at__gt=F("starts_at")),
+            ),
+            models.CheckConstraint(
+                name="rejected_with_a_reason", condition=~Q(state="rejected") | ~Q(decision_note="")
+            ),
+            models.CheckConstraint(
+                name="nobody_decides_their_own",
+                condition=Q(decided_by__isnull=True) | ~Q(decided_by=F("requested_by")),
+            ),
+        ]
+        indexes = [models.Index(fields=["state", "-id"], name="request_by_state")]
+
+    def __str__(self) -> str:
+        return f"request {self.pk}"
+
+
+class Comment(models.Model):
+    """What somebody said on a request."""
+
+    request = models.ForeignKey(Request, on_delete=models.CASCADE, related_name="comments")
+    author = models.ForeignKey(User, on_delete=models.PROTECT, related_name="request_comments")
+    at = models.DateTimeField()
+    text = models.TextField()
+
+    class Meta:
+        ordering = ["at", "id"]
+
+    def __str__(self) -> str:
+        return f"{self.author_id} on {self.request_id}"

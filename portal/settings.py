@@ -1,0 +1,277 @@
+"""All settings. What varies comes from the environment, read by small typed readers.
+
+Every fault is collected and shown at once, so that one failed start is enough to mend them all.
+Nothing but this file reads the environment; the rest reads `django.conf.settings`.
+"""
+
+import os
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+from zoneinfo import ZoneInfo
+
+from csp.constants import NONE, SELF
+from django.utils.translation import gettext_lazy as _
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+_faults: list[str] = []
+
+
+def _text(name: str, default: str | None = None) -> str:
+    value = os.environ.get(name, default)
+    if value is None:
+        _faults.append(f"{name} must be set")
+        return ""
+    return value
+
+
+def _flag(name: str, default: bool) -> bool:
+    match os.environ.get(name, "yes" if default else "no").lower():
+        case "yes" | "true" | "1":
+            return True
+        case "no" | "false" | "0" | "":
+            return False
+        case other:
+            _faults.append(f"{name} must be yes or no, not {other!r}")
+            return default
+
+
+def _whole(name: str, default: int) -> int:
+    value = os.environ.get(name, str(default))
+    try:
+        return int(value)
+    except ValueError:
+        _faults.append(f"{name} must be a whole number, not {value!r}")
+        return default
+
+
+def _list(name: str, default: str) -> list[str]:
+    return [part.strip() for part in os.environ.get(name, default).split(",") if part.strip()]
+
+
+def _zone(name: str, default: str) -> str:
+    value = os.environ.get(name, default)
+    try:
+        ZoneInfo(value)
+    except (ValueError, KeyError, OSError):
+        _faults.append(f"{name} must be a time zone such as Asia/Seoul, not {value!r}")
+        return default
+    return value
+
+
+def _database(url: str) -> dict[str, object]:
+    parts = urlsplit(url)
+    match parts.scheme:
+        case "sqlite":
+            return {
+                "ENGINE": "django.db.backends.sqlite3",
+                "NAME": unquote(parts.path),
+                # IMMEDIATE takes the write lock at the start, so that reading, deciding and
+                # writing in one transaction cannot fail half-way with "database is locked".
+                "OPTIONS": {
+                    "transaction_mode": "IMMEDIATE",
+                    "timeout": 20,
+                    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+                },
+            }
+        case "postgres" | "postgresql":
+            return {
+                "ENGINE": "django.db.backends.postgresql",
+                "NAME": unquote(parts.path.lstrip("/")),
+                "USER": unquote(parts.username or ""),
+                "PASSWORD": unquote(parts.password or ""),
+                "HOST": unquote(parts.hostname or ""),
+                "PORT": str(parts.port or ""),
+                "CONN_MAX_AGE": 60,
+                "CONN_HEALTH_CHECKS": True,
+            }
+        case other:
+            _faults.append(f"DATABASE_URL must begin with sqlite or postgresql, not {other!r}")
+            return {}
+
+
+# An installation is "embedded" (demo, tests: everything in one place, no secrets needed) unless
+# it says otherwise; production must bring its secrets and its host names.
+EMBEDDED = _flag("EVENSHARE_EMBEDDED", default="EVENSHARE_SECRET_KEY" not in os.environ)
+VAR_DIR = Path(_text("EVENSHARE_VAR", str(BASE_DIR / "var")))
+SECRET_KEY = _text("EVENSHARE_SECRET_KEY", "embedded-only-" + "k" * 50 if EMBEDDED else None)
+DEBUG = _flag("EVENSHARE_DEBUG", default=False)
+ALLOWED_HOSTS = _list("EVENSHARE_HOSTS", "localhost,127.0.0.1,[::1],testserver" if EMBEDDED else "")
+if not ALLOWED_HOSTS:
+    _faults.append("EVENSHARE_HOSTS must name the hosts this portal answers to")
+CSRF_TRUSTED_ORIGINS = _list("EVENSHARE_ORIGINS", "")
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.admin",
+    "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "csp",
+    "django_filters",
+    "django_htmx",
+    "django_tables2",
+    "rest_framework",
+    "portal.common.apps.CommonConfig",
+    "portal.teams.apps.TeamsConfig",
+    "portal.inventory.apps.InventoryConfig",
+    "portal.quotas.apps.QuotasConfig",
+    "portal.reservations.apps.ReservationsConfig",
+    "portal.workloads.apps.WorkloadsConfig",
+    "portal.usage.apps.UsageConfig",
+    "portal.scheduling.apps.SchedulingConfig",
+    "portal.kubernetes.apps.KubernetesConfig",
+    "portal.finance.apps.FinanceConfig",
+    "portal.requests.apps.RequestsConfig",
+    "portal.operations.apps.OperationsConfig",
+    "portal.dashboards.apps.DashboardsConfig",
+]
+
+MIDDLEWARE = [
+    "portal.common.middleware.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "portal.teams.middleware.PreferencesMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "portal.teams.middleware.AccessMiddleware",
+]
+
+ROOT_URLCONF = "portal.urls"
+ACCESS_RULES = "portal.urls.ACCESS_RULES"
+WSGI_APPLICATION = "portal.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "portal.teams.context.shell",
+            ],
+            "builtins": ["portal.common.templatetags.evenshare"],
+        },
+    }
+]
+FORM_RENDERER = "portal.common.forms.FormRenderer"
+
+DATABASES = {"default": _database(_text("DATABASE_URL", f"sqlite:///{VAR_DIR / 'portal.sqlite3'}"))}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+
+AUTH_USER_MODEL = "teams.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+ACCOUNT_ADAPTER = "portal.teams.adapter.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_RATE_LIMITS = {"login": "60/m/ip", "login_failed": "10/m/ip,5/5m/key"}
+ACCOUNT_PREVENT_ENUMERATION = True
+ACCOUNT_LOGOUT_ON_GET = False
+ACCOUNT_SESSION_REMEMBER = None
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "dashboards:home"
+ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("ko", "한국어")]
+LOCALE_PATHS = [BASE_DIR / "portal" / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+DEFAULT_ZONE = _zone("EVENSHARE_ZONE", "Asia/Seoul")
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = BASE_DIR / "staticfiles"
+WHITENOISE_USE_FINDERS = EMBEDDED
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if EMBEDDED
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+
+# Cookies and HTTPS: strict unless the installation is embedded, which speaks plain HTTP on loopback.
+SESSION_COOKIE_SECURE = not EMBEDDED
+CSRF_COOKIE_SECURE = not EMBEDDED
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SECURE_SSL_REDIRECT = not EMBEDDED
+SECURE_HSTS_SECONDS = 0 if EMBEDDED else 31_536_000
+SECURE_HSTS_INCLUDE_SUBDOMAINS = not EMBEDDED
+SECURE_HSTS_PRELOAD = not EMBEDDED
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if _flag("EVENSHARE_BEHIND_PROXY", default=False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PAGINATION_CLASS": "portal.common.api.Paging",
+    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "EXCEPTION_HANDLER": "portal.common.api.problem_from_exception",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+DJANGO_TABLES2_TEMPLATE = "common/table.html"
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
+TICK_SECONDS = _whole("EVENSHARE_TICK_SECONDS", 15)
+CONFLICT_HORIZON_DAYS = _whole("EVENSHARE_CONFLICT_HORIZON_DAYS", 14)
+REQUEST_EXPIRY_DAYS = _whole("EVENSHARE_REQUEST_EXPIRY_DAYS", 14)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": _text("EVENSHARE_LOG_LEVEL", "INFO")},
+    "loggers": {"django.server": {"level": "WARNING"}},
+}
+
+PAGE_SIZE = 50
+SITE_TITLE = _("Evenshare")
+
+if _faults:
+    sys.exit("Evenshare cannot start:\n" + "\n".join(f"  - {fault}" for fault in _faults))

@@ -1,0 +1,27 @@
+"""What the page shell needs: time, navigation, the reader's theme."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from portal.common import clock
+from portal.teams import selectors
+from portal.teams.middleware import access_of
+from portal.teams.models import User
+
+
+def shell(request: HttpRequest) -> dict[str, Any]:
+    """Values for every page's frame."""
+    user = getattr(request, "user", None)
+    real = clock.real_now()
+    now = clock.at(real)
+    return {
+        "access": access_of(request),
+        "organisation": selectors.get_organisation(),
+        "theme": user.theme if isinstance(user, User) else "system",
+        "now": now,
+        "real_now": real,
+        "clock_differs": abs((now - real).total_seconds()) > 1,
+        "zone": timezone.get_current_timezone_name(),
+    }

@@ -1,0 +1,109 @@
+"""Who is asking, in which language and zone, and whether the route is open to them."""
+
+import zoneinfo
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, cast
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import resolve_url
+from django.utils import timezone, translation
+from django.utils.cache import patch_vary_headers
+from django.utils.module_loading import import_string
+
+from portal.common import clock
+from portal.common.api import problem_response
+from portal.common.errors import Missing, Refusal
+from portal.teams import permissions, selectors
+from portal.teams.models import User
+from portal.teams.permissions import Rule, Verdict
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class NotSignedIn(Refusal):
+    """The API wants to know who asks."""
+
+    status = 401
+    code = "not_authenticated"
+
+
+class PreferencesMiddleware:
+    """Turns on the person's language and zone: their own, else the browser's, else the house's."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Run the request in the person's language and zone."""
+        user = request.user if isinstance(request.user, User) else None
+        language = (user.language if user else "") or translation.get_language_from_request(request)
+        zone = (user.zone if user else "") or selectors.get_organisation().zone
+        translation.activate(language)
+        with timezone.override(zoneinfo.ZoneInfo(zone)):
+            response = self.get_response(request)
+        response.headers.setdefault("Content-Language", language)
+        patch_vary_headers(response, ("Accept-Language", "Cookie"))
+        translation.deactivate()
+        return response
+
+
+class AccessMiddleware:
+    """Asks `permissions.decide` before any view; puts the asker's `Access` on the request."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Nothing here: the work is in `process_view`."""
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: object, args: object, kwargs: dict[str, Any]
+    ) -> HttpResponseBase | None:
+        """Answer for a view that is not open; None lets it run."""
+        user_id = request.user.pk if request.user.is_authenticated else None
+        access = selectors.get_access(user_id=user_id, now=clock.now())
+        request.access = access  # type: ignore[attr-defined]  # read back by `access_of`
+        match = request.resolver_match
+        rule = rule_for(match.view_name if match else "")
+        writes = request.method not in SAFE
+        verdict = permissions.decide(rule, access, writes=writes, kwargs=kwargs)
+        is_api = request.path.startswith("/api/")
+        if verdict is Verdict.OPEN:
+            return None
+        if verdict is Verdict.SIGN_IN:
+            if is_api:
+                return problem_response(NotSignedIn("Sign in, or send a token."))
+            return to_sign_in(request)
+        if is_api:
+            return problem_response(Missing())
+        raise Http404
+
+
+def access_of(request: HttpRequest) -> selectors.Access:
+    """What the asker may reach, as the middleware found it."""
+    return cast(selectors.Access, getattr(request, "access", selectors.NOBODY))
+
+
+def to_sign_in(request: HttpRequest) -> HttpResponse:
+    """Off to the sign-in page, and back here afterwards; htmx is told to leave the page whole."""
+    target = resolve_url(settings.LOGIN_URL)
+    if request.headers.get("HX-Request"):
+        response = HttpResponse(status=204)
+        response["HX-Redirect"] = target
+        return response
+    return HttpResponseRedirect(f"{target}?{urlencode({'next': request.get_full_path()})}")
+
+
+@cache
+def _rules() -> Mapping[str, Rule]:
+    return cast(Mapping[str, Rule], import_string(settings.ACCESS_RULES))
+
+
+def rule_for(name: str) -> Rule | None:
+    """The rule of a route by its name; a whole namespace may have one as `namespace:*`."""
+    rules = _rules()
+    return rules.get(name) or rules.get(f"{name.partition(':')[0]}:*")

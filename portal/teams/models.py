@@ -1,0 +1,129 @@
+"""The organisation, its tree of teams, people and the roles they hold."""
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+
+class Language(models.TextChoices):
+    """Languages the pages speak."""
+
+    ENGLISH = "en", "English"
+    KOREAN = "ko", "한국어"
+
+
+class Theme(models.TextChoices):
+    """How pages look."""
+
+    SYSTEM = "system", _("As the device says")
+    LIGHT = "light", _("Light")
+    DARK = "dark", _("Dark")
+
+
+class Role(models.TextChoices):
+    """What somebody may do, in the organisation or in one branch of the tree."""
+
+    MEMBER = "member", _("Member")
+    LEAD = "lead", _("Lead")
+    ADMIN = "admin", _("Admin")
+    FINANCE = "finance", _("Finance")
+    AUDITOR = "auditor", _("Auditor")
+
+
+class Organisation(models.Model):
+    """The one organisation this installation serves."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    name = models.CharField(max_length=120)
+    zone = models.CharField(
+        max_length=64, default="Asia/Seoul", help_text="zone pages show by default"
+    )
+    billing_zone = models.CharField(
+        max_length=64, default="Asia/Seoul", help_text="months are cut here"
+    )
+    currency = models.CharField(max_length=3, default="KRW")
+
+    class Meta:
+        constraints = [models.CheckConstraint(name="only_one_organisation", condition=Q(id=1))]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class User(AbstractUser):
+    """A person who signs in."""
+
+    language = models.CharField(max_length=8, choices=Language.choices, blank=True)
+    theme = models.CharField(max_length=8, choices=Theme.choices, default=Theme.SYSTEM)
+    zone = models.CharField(max_length=64, blank=True, help_text="empty: the organisation's")
+
+    def __str__(self) -> str:
+        return self.get_full_name() or self.username
+
+
+class Team(models.Model):
+    """A department, a team or a project; where it stands in the tree is dated, in `TeamTerm`."""
+
+    slug = models.SlugField(unique=True, help_text="its name in addresses and in the engine")
+    name = models.CharField(max_length=120)
+    cost_centre = models.CharField(max_length=40, blank=True)
+    hue = models.PositiveSmallIntegerField(default=1, help_text="which of the team colours, 1 to 8")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TeamTerm(models.Model):
+    """Where a team stands and what it weighs, from `valid_from` until `valid_to`, half-open."""
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="terms")
+    parent = models.ForeignKey(
+        Team, on_delete=models.PROTECT, null=True, related_name="child_terms"
+    )
+    weight = models.PositiveIntegerField(default=1)
+    priority = models.IntegerField(default=0)
+    valid_from = models.DateTimeField()
+    valid_to = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["team_id", "valid_from"]
+        constraints = [
+            models.CheckConstraint(
+                name="team_term_ends_after_it_begins",
+                condition=Q(valid_to__isnull=True) | Q(valid_to__gt=F("valid_from")),
+            ),
+            models.CheckConstraint(
+                name="team_is_not_its_own_parent", condition=~Q(parent=F("team"))
+            ),
+            models.UniqueConstraint(
+                fields=["team"], condition=Q(valid_to__isnull=True), name="one_open_term_per_team"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.team_id} under {self.parent_id}"
+
+
+class RoleAssignment(models.Model):
+    """A role held by a person, in one branch of the tree or, without a team, everywhere."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="role_assignments")
+    role = models.CharField(max_length=12, choices=Role.choices)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "role", "team"], name="role_held_once", nulls_distinct=False
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.role} in {self.team_id}"

@@ -1,0 +1,145 @@
+"""Reads of the tree, its people and what each of them may see."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q
+
+from portal.teams.models import Organisation, Role, RoleAssignment, Team, TeamTerm
+
+
+@dataclass(frozen=True, slots=True)
+class TeamRow:
+    """One team as it stands at an instant; `path` holds the ids from the root down to itself."""
+
+    id: int
+    slug: str
+    name: str
+    hue: int
+    parent_id: int | None
+    weight: int
+    priority: int
+    path: tuple[int, ...]
+
+    @property
+    def depth(self) -> int:
+        """0 for a team at the top."""
+        return len(self.path) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The team tree at an instant, parents before children, in order of creation."""
+
+    rows: tuple[TeamRow, ...]
+
+    def get(self, team_id: int) -> TeamRow | None:
+        """One team, or None."""
+        return next((row for row in self.rows if row.id == team_id), None)
+
+    def branch(self, team_id: int) -> frozenset[int]:
+        """This team and all below it."""
+        return frozenset(row.id for row in self.rows if team_id in row.path)
+
+    def path_name(self, team_id: int) -> str:
+        """Names from the top down, such as `Research / Vision`."""
+        row = self.get(team_id)
+        names = {r.id: r.name for r in self.rows}
+        return " / ".join(names[i] for i in row.path) if row else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A role and the teams it reaches; `team_ids` None is the whole organisation."""
+
+    role: Role
+    team_ids: frozenset[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What one person may reach: the only question every room asks before it shows or writes."""
+
+    user_id: int | None
+    grants: tuple[Grant, ...]
+
+    def teams(self, roles: Iterable[Role]) -> frozenset[int] | None:
+        """Ids of the teams in which one of these roles is held; None means all of them."""
+        wanted = frozenset(roles)
+        reached: set[int] = set()
+        for grant in self.grants:
+            if grant.role in wanted:
+                if grant.team_ids is None:
+                    return None
+                reached |= grant.team_ids
+        return frozenset(reached)
+
+    def holds(self, roles: Iterable[Role], *, team_id: int | None = None) -> bool:
+        """Whether one of these roles is held in this team or, without a team, everywhere."""
+        teams = self.teams(roles)
+        return teams is None or (team_id is not None and team_id in teams)
+
+    def holds_anywhere(self, roles: Iterable[Role]) -> bool:
+        """Whether one of these roles is held in any scope."""
+        wanted = frozenset(roles)
+        return any(grant.role in wanted for grant in self.grants)
+
+
+NOBODY = Access(user_id=None, grants=())
+
+
+def get_organisation() -> Organisation:
+    """The organisation; an unsaved one with defaults before it is set up."""
+    return Organisation.objects.filter(id=1).first() or Organisation(name="Evenshare")
+
+
+def get_tree(*, now: datetime) -> Tree:
+    """The tree at an instant: one query, parents first."""
+    terms = list(
+        TeamTerm.objects.filter(valid_from__lte=now)
+        .filter(Q(valid_to__isnull=True) | Q(valid_to__gt=now))
+        .select_related("team")
+        .order_by("team__created_at", "team_id")
+    )
+    by_parent: dict[int | None, list[TeamTerm]] = {}
+    for term in terms:
+        by_parent.setdefault(term.parent_id, []).append(term)
+    rows: list[TeamRow] = []
+    waiting: list[tuple[TeamTerm, tuple[int, ...]]] = [(t, ()) for t in by_parent.get(None, [])]
+    while waiting:
+        term, above = waiting.pop(0)
+        path = (*above, term.team_id)
+        team = term.team
+        rows.append(
+            TeamRow(
+                id=team.id, slug=team.slug, name=team.name, hue=team.hue, parent_id=term.parent_id,
+                weight=term.weight, priority=term.priority, path=path,
+            )
+        )  # fmt: skip
+        waiting += [(child, path) for child in by_parent.get(term.team_id, [])]
+    return Tree(rows=tuple(rows))
+
+
+def get_access(*, user_id: int | None, now: datetime) -> Access:
+    """What this person may reach now: two queries."""
+    if user_id is None:
+        return NOBODY
+    held = list(RoleAssignment.objects.filter(user_id=user_id))
+    tree = get_tree(now=now) if any(a.team_id for a in held) else Tree(rows=())
+    grants = tuple(
+        Grant(role=Role(a.role), team_ids=None if a.team_id is None else tree.branch(a.team_id))
+        for a in held
+    )
+    return Access(user_id=user_id, grants=grants)
+
+
+def list_teams(access: Access, *, roles: Iterable[Role], tree: Tree) -> list[TeamRow]:
+    """The teams in which one of these roles is held, in tree order."""
+    ids = access.teams(roles)
+    return [row for row in tree.rows if ids is None or row.id in ids]
+
+
+def team_names() -> dict[int, str]:
+    """Every team's name by id; names are open to the organisation."""
+    return dict(Team.objects.values_list("id", "name"))

@@ -1,0 +1,107 @@
+"""Writes about teams, people and roles, each with its audit line."""
+
+from datetime import datetime
+
+from django.db import transaction
+
+from portal.common import audit
+from portal.common.errors import Conflict, Invalid
+from portal.teams import selectors
+from portal.teams.models import Role, RoleAssignment, Team, TeamTerm, User
+
+
+@transaction.atomic
+def create_team(
+    *,
+    slug: str,
+    name: str,
+    parent_id: int | None,
+    now: datetime,
+    actor_id: int | None,
+    weight: int = 1,
+    priority: int = 0,
+    cost_centre: str = "",
+    hue: int = 1,
+) -> Team:
+    """Add a team to the tree from `now` on."""
+    team = Team.objects.create(
+        slug=slug, name=name, cost_centre=cost_centre, hue=hue, created_at=now
+    )
+    TeamTerm.objects.create(
+        team=team, parent_id=parent_id, weight=weight, priority=priority, valid_from=now
+    )
+    audit.record(
+        actor_id=actor_id, action="teams.created", target_type="team", target_id=team.pk,
+        team_id=team.pk, data={"slug": slug, "parent": parent_id, "weight": weight},
+    )  # fmt: skip
+    return team
+
+
+@transaction.atomic
+def move_team(
+    *,
+    team_id: int,
+    parent_id: int | None,
+    weight: int,
+    priority: int,
+    now: datetime,
+    actor_id: int | None,
+) -> None:
+    """Put a team elsewhere in the tree, or weigh it anew, from `now` on.
+
+    Raises `Invalid` when the new parent stands below the team, `Conflict` when the team has no
+    open term or one that begins only later.
+    """
+    if parent_id is not None and parent_id in selectors.get_tree(now=now).branch(team_id):
+        raise Invalid("A team cannot stand below itself.", fields={"parent": "below the team"})
+    closed = TeamTerm.objects.filter(
+        team_id=team_id, valid_to__isnull=True, valid_from__lt=now
+    ).update(valid_to=now)
+    if not closed:
+        raise Conflict("The team's place was changed meanwhile.")
+    TeamTerm.objects.create(
+        team_id=team_id, parent_id=parent_id, weight=weight, priority=priority, valid_from=now
+    )
+    audit.record(
+        actor_id=actor_id, action="teams.moved", target_type="team", target_id=team_id,
+        team_id=team_id, data={"parent": parent_id, "weight": weight, "priority": priority},
+    )  # fmt: skip
+
+
+@transaction.atomic
+def grant_role(
+    *, user_id: int, role: Role, team_id: int | None, now: datetime, actor_id: int | None
+) -> RoleAssignment:
+    """Let somebody hold a role in a branch, or without a team everywhere; twice is once."""
+    assignment, new = RoleAssignment.objects.get_or_create(
+        user_id=user_id, role=role, team_id=team_id, defaults={"created_at": now}
+    )
+    if new:
+        audit.record(
+            actor_id=actor_id, action="teams.role_granted", target_type="user", target_id=user_id,
+            team_id=team_id, data={"role": role.value},
+        )  # fmt: skip
+    return assignment
+
+
+@transaction.atomic
+def revoke_role(*, assignment_id: int, actor_id: int | None) -> None:
+    """Take a role back. Raises `Conflict` for the organisation's last admin."""
+    everywhere = RoleAssignment.objects.select_for_update().filter(role=Role.ADMIN, team=None)
+    admins = {a.pk for a in everywhere}
+    if admins == {assignment_id}:
+        raise Conflict("This is the last admin of the organisation.", code="last_admin")
+    held = RoleAssignment.objects.filter(pk=assignment_id).first()
+    if held is None:
+        return
+    held.delete()
+    audit.record(
+        actor_id=actor_id, action="teams.role_revoked", target_type="user", target_id=held.user_id,
+        team_id=held.team_id, data={"role": held.role},
+    )  # fmt: skip
+
+
+@transaction.atomic
+def set_preferences(*, user_id: int, **chosen: str) -> None:
+    """Save a person's own language, theme or zone."""
+    User.objects.filter(pk=user_id).update(**chosen)

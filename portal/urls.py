@@ -1,0 +1,28 @@
+"""Every address of the portal, and the rule of each.
+
+A room brings `page_patterns`, `api_patterns` and, in its `permissions`, `RULES`. A route without
+a rule answers nobody, and the matrix test fails.
+"""
+
+from django.contrib import admin
+from django.urls import include, path
+from django.views.generic import RedirectView
+
+from portal.teams import permissions as teams_permissions
+from portal.teams import urls as teams_urls
+from portal.teams.permissions import Rule
+
+ACCESS_RULES: dict[str, Rule] = {
+    **teams_permissions.RULES,
+}
+
+api_patterns = [
+    *teams_urls.api_patterns,
+]
+urlpatterns = [
+    path("admin/login/", RedirectView.as_view(pattern_name="account_login"), name="admin-login"),
+    path("admin/", admin.site.urls),
+    path("account/", include("allauth.account.urls")),
+    path("", include(teams_urls)),
+    path("api/v1/", include(api_patterns)),
+]
