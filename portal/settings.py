@@ -95,6 +95,8 @@ def _database(url: str) -> dict[str, object]:
 EMBEDDED = _flag("EVENSHARE_EMBEDDED", default="EVENSHARE_SECRET_KEY" not in os.environ)
 VAR_DIR = Path(_text("EVENSHARE_VAR", str(BASE_DIR / "var")))
 SECRET_KEY = _text("EVENSHARE_SECRET_KEY", "embedded-only-" + "k" * 50 if EMBEDDED else None)
+if EMBEDDED:
+    VAR_DIR.mkdir(parents=True, exist_ok=True)
 DEBUG = _flag("EVENSHARE_DEBUG", default=False)
 ALLOWED_HOSTS = _list("EVENSHARE_HOSTS", "localhost,127.0.0.1,[::1],testserver" if EMBEDDED else "")
 if not ALLOWED_HOSTS:
