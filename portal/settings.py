@@ -95,8 +95,9 @@ def _database(url: str) -> dict[str, object]:
 EMBEDDED = _flag("EVENSHARE_EMBEDDED", default="EVENSHARE_SECRET_KEY" not in os.environ)
 VAR_DIR = Path(_text("EVENSHARE_VAR", str(BASE_DIR / "var")))
 SECRET_KEY = _text("EVENSHARE_SECRET_KEY", "embedded-only-" + "k" * 50 if EMBEDDED else None)
+STATIC_ROOT = VAR_DIR / "static" if EMBEDDED else BASE_DIR / "staticfiles"
 if EMBEDDED:
-    VAR_DIR.mkdir(parents=True, exist_ok=True)
+    STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 DEBUG = _flag("EVENSHARE_DEBUG", default=False)
 ALLOWED_HOSTS = _list("EVENSHARE_HOSTS", "localhost,127.0.0.1,[::1],testserver" if EMBEDDED else "")
 if not ALLOWED_HOSTS:
@@ -112,6 +113,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.admin",
     "django.contrib.humanize",
+    "django.forms",
     "allauth",
     "allauth.account",
     "csp",
@@ -208,7 +210,6 @@ DEFAULT_ZONE = _zone("EVENSHARE_ZONE", "Asia/Seoul")
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = BASE_DIR / "staticfiles"
 WHITENOISE_USE_FINDERS = EMBEDDED
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

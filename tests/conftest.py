@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from django.core.cache import cache
 from hypothesis import HealthCheck, settings
 
 # One profile: examples count, seconds do not, since machines differ.
@@ -19,3 +20,9 @@ settings.load_profile("evenshare")
 def now() -> datetime:
     """A Monday morning in Seoul: 09:00 KST, midnight UTC."""
     return datetime(2026, 11, 2, 0, 0, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache() -> None:
+    """Rate limits and other remembered things do not leak from test to test."""
+    cache.clear()
