@@ -32,6 +32,7 @@ from scheduler_core.model.dividing import (
     DivisionTeam,
 )
 from scheduler_core.model.terms import (
+    DEFAULT_POLICY,
     Hybrid,
     Maintenance,
     Policy,
@@ -64,6 +65,7 @@ from scheduler_core.model.words import (
 __all__ = [
     "BACKFILLS",
     "CHARGES",
+    "DEFAULT_POLICY",
     "KINDS",
     "MODES",
     "NODE_LEVEL",

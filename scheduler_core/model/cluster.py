@@ -2,7 +2,15 @@
 
 from dataclasses import dataclass
 
-from scheduler_core.model.terms import Maintenance, Policy, Pool, Quota, Reservation, Team
+from scheduler_core.model.terms import (
+    DEFAULT_POLICY,
+    Maintenance,
+    Policy,
+    Pool,
+    Quota,
+    Reservation,
+    Team,
+)
 from scheduler_core.model.words import Kind
 from scheduler_core.resources import Amount
 
@@ -120,7 +128,7 @@ class Snapshot:
     """All the engine sees of one cluster at one moment."""
 
     now: int
-    policy: Policy = Policy()
+    policy: Policy = DEFAULT_POLICY
     teams: tuple[Team, ...] = ()
     pools: tuple[Pool, ...] = ()
     quotas: tuple[Quota, ...] = ()

@@ -114,3 +114,7 @@ class Maintenance:
     node: str
     starts_at: int
     ends_at: int
+
+
+DEFAULT_POLICY = Policy()
+"""The policy of a snapshot that names none."""
