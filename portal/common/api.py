@@ -11,7 +11,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -29,6 +29,9 @@ from portal.common.models import IdempotencyKey
 
 PROBLEM = "application/problem+json"
 KEPT = timedelta(hours=24)
+# Write and answer are one transaction, so a key without an answer for this long was left by a
+# process that died and changed nothing: whoever comes next may take it over.
+ABANDONED = timedelta(minutes=5)
 
 
 class Paging(PageNumberPagination):
@@ -136,13 +139,14 @@ def once(request: Request, act: Callable[[], Response]) -> Response:
     if remembered.status is not None:
         return Response(remembered.answer, status=remembered.status)
     try:
-        response = act()
+        with transaction.atomic():
+            response = act()
+            remembered.status = response.status_code
+            remembered.answer = json.loads(json.dumps(response.data, default=str))
+            remembered.save(update_fields=["status", "answer"])
     except BaseException:
         remembered.delete()
         raise
-    remembered.status = response.status_code
-    remembered.answer = json.loads(json.dumps(response.data, default=str))
-    remembered.save(update_fields=["status", "answer"])
     return response
 
 
@@ -164,9 +168,17 @@ def _claim(request: Request, key: str) -> IdempotencyKey:
         row = IdempotencyKey.objects.get(user_id=user_id, key=key)
     if (row.method, row.path, row.body_hash) != (request.method, request.path, body_hash):
         raise Invalid("This Idempotency-Key was used for another request.", code="key_reused")
-    if row.status is None:
+    if row.status is None and not _take_over(row, now):
         raise Conflict("The first request with this Idempotency-Key is still under way.")
     return row
+
+
+def _take_over(row: IdempotencyKey, now: datetime) -> bool:
+    """Win a key whose first owner died; false while it may still be at work."""
+    abandoned = IdempotencyKey.objects.filter(
+        pk=row.pk, status__isnull=True, created_at__lt=now - ABANDONED
+    )
+    return abandoned.update(created_at=now) == 1
 
 
 CREATED = status.HTTP_201_CREATED
