@@ -1,0 +1,60 @@
+# The commands of the house. `make demo` and `make test` need Python 3.11 or newer and nothing else;
+# what more they need, they install.
+PYTHON ?= python3
+PORT ?= 8000
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(VENV)/.run
+DEV := $(VENV)/.dev
+PIP := $(BIN)/pip --disable-pip-version-check --quiet install --constraint constraints.txt
+
+.PHONY: demo test lint types contracts checks unit browser bench clean
+
+demo: $(RUN)
+	@exec $(BIN)/python manage.py demo --port $(PORT)
+
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Evenshare needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make demo PYTHON=python3.11")'
+	@$(PYTHON) -m venv $(VENV)
+
+$(RUN): pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "Installing what Evenshare needs into $(VENV) ..."
+	@$(PIP) --editable .
+	@touch $@
+
+$(DEV): pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "Installing what the tests need into $(VENV) ..."
+	@$(PIP) --editable '.[dev]'
+	@touch $@ $(RUN)
+
+test: $(DEV)
+	@$(BIN)/python tests/services.py
+	@$(MAKE) --no-print-directory lint contracts types checks unit browser
+
+lint: $(DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/djlint --check --lint --quiet templates
+
+contracts: $(DEV)
+	$(BIN)/lint-imports
+
+types: $(DEV)
+	$(BIN)/mypy .
+
+checks: $(DEV)
+	EVENSHARE_SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(60))') \
+	  EVENSHARE_HOSTS=gpu.example.org $(BIN)/python manage.py check --deploy --fail-level WARNING
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+unit: $(DEV)
+	$(BIN)/pytest -q -n 2 -m 'not browser'
+
+browser: $(DEV)
+	$(BIN)/pytest -q -m browser tests/browser
+
+bench: $(DEV)
+	$(BIN)/python -m tests.benchmarks
+
+clean:
+	rm -rf $(VENV) var build *.egg-info

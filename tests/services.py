@@ -1,0 +1,46 @@
+"""Finds or installs what the tests need besides Python packages; run by `make test`.
+
+On Debian and Ubuntu as root missing programs are installed with apt. Elsewhere what is missing is
+named: with CI=true that is a failure, else the tests that need it are skipped by name.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+# program → the Debian packages that bring it
+NEEDED = {
+    "chromium": ["chromium"],
+}
+
+
+def found(program: str) -> bool:
+    """Whether the program is there, under one of its names."""
+    names = {"chromium": ["chromium", "chromium-browser", "google-chrome"]}.get(program, [program])
+    return any(shutil.which(name) for name in names)
+
+
+def install(packages: list[str]) -> None:
+    """Install Debian packages, quietly."""
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    subprocess.run(["apt-get", "update", "-qq"], check=False, env=environment)
+    subprocess.run(
+        ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages],
+        check=False, env=environment, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def main() -> int:
+    """Return 0 when all is there, or when a missing thing may be skipped."""
+    missing = [program for program in NEEDED if not found(program)]
+    if missing and os.geteuid() == 0 and shutil.which("apt-get"):
+        install([package for program in missing for package in NEEDED[program]])
+        missing = [program for program in NEEDED if not found(program)]
+    for program in missing:
+        print(f"missing: {program} (on Debian: apt-get install {' '.join(NEEDED[program])})")
+    return 1 if missing and os.environ.get("CI") == "true" else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
