@@ -38,7 +38,8 @@ def main() -> int:
         install([package for program in missing for package in NEEDED[program]])
         missing = [program for program in NEEDED if not found(program)]
     for program in missing:
-        print(f"missing: {program} (on Debian: apt-get install {' '.join(NEEDED[program])})")
+        how = f"apt-get install {' '.join(NEEDED[program])}"
+        sys.stderr.write(f"missing: {program} (on Debian: {how})\n")
     return 1 if missing and os.environ.get("CI") == "true" else 0
 
 
