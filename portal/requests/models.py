@@ -43,7 +43,9 @@ class Request(models.Model):
 
     A reservation uses gpus, gpus_per_node, source, starts_at, ends_at, zone. A quota change uses
     guaranteed, limit, borrowing_limit, lending_limit, weight, per_user_limit and starts_at (from
-    when). `version` grows with every change and is the ETag.
+    when; null is once approved). `version` grows with every change, a comment too, and is the
+    ETag. `decided_at` is when it was settled in whatever way; `decided_by` only who agreed or
+    said no, which is never who asked or submitted.
     """
 
     kind = models.CharField(max_length=12, choices=RequestKind.choices)
@@ -71,12 +73,18 @@ class Request(models.Model):
     currency = models.CharField(max_length=3, blank=True)
     created_at = models.DateTimeField()
     submitted_at = models.DateTimeField(null=True)
+    submitted_by = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, related_name="submitted_requests"
+    )
     expires_at = models.DateTimeField(null=True, help_text="a submitted one lapses here")
     decided_at = models.DateTimeField(null=True)
     decided_by = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, related_name="decided_requests"
     )
     decision_note = models.TextField(blank=True)
+    cancelled_by = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, related_name="cancelled_requests"
+    )
     reservation_id = models.BigIntegerField(null=True, help_text="what it became")
     quota_id = models.BigIntegerField(null=True, help_text="what it became")
     version = models.PositiveIntegerField(default=1)
@@ -95,8 +103,30 @@ class Request(models.Model):
                 name="nobody_decides_their_own",
                 condition=Q(decided_by__isnull=True) | ~Q(decided_by=F("requested_by")),
             ),
+            models.CheckConstraint(
+                name="nobody_decides_what_they_submitted",
+                condition=Q(decided_by__isnull=True)
+                | Q(submitted_by__isnull=True)
+                | ~Q(decided_by=F("submitted_by")),
+            ),
+            models.CheckConstraint(
+                name="reservation_granted_within_what_was_asked",
+                condition=~Q(kind="reservation")
+                | Q(granted_gpus__isnull=True)
+                | Q(granted_gpus__gte=1, granted_gpus__lte=F("gpus")),
+            ),
+            models.CheckConstraint(
+                name="quota_granted_within_what_was_asked",
+                condition=~Q(kind="quota")
+                | Q(granted_gpus__isnull=True)
+                | Q(granted_gpus__lte=F("guaranteed")),
+            ),
         ]
-        indexes = [models.Index(fields=["state", "-id"], name="request_by_state")]
+        indexes = [
+            models.Index(fields=["state", "-id"], name="request_by_state"),
+            models.Index(fields=["team", "state"], name="request_by_team"),
+            models.Index(fields=["pool", "state", "starts_at"], name="request_soft_holds"),
+        ]
 
     def __str__(self) -> str:
         return f"request {self.pk}"

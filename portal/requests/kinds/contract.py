@@ -1,0 +1,52 @@
+"""What every kind of request can answer."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Protocol
+
+from portal.requests.models import Request
+
+MOST = 100_000
+"""No figure of a request is above this, whatever a pool holds."""
+
+Faults = dict[str, str]
+"""Input at fault → what is wrong with it, in a sentence."""
+
+
+class Kind(Protocol):
+    """One kind of request. `row` need not be saved."""
+
+    columns: frozenset[str]
+    """Columns of `Request` this kind uses, besides kind, team, pool and reason."""
+
+    def faults(self, row: Request, now: datetime) -> Faults:
+        """What is wrong with what is there; a draft may leave things out."""
+        ...
+
+    def missing(self, row: Request) -> Faults:
+        """What has to be filled in before it can be submitted."""
+        ...
+
+    def lapses_at(self, row: Request) -> datetime | None:
+        """When there is nothing left to decide; None is never by itself."""
+        ...
+
+    def price(self, row: Request, now: datetime) -> tuple[int, str] | None:
+        """About what it costs, in micro-units of a currency; None where nothing can be said."""
+        ...
+
+    def grant(self, row: Request, granted_gpus: int | None, now: datetime) -> int:
+        """How many GPUs an approval grants; raises `Invalid` for a part that cannot be."""
+        ...
+
+    def carry_out(
+        self, row: Request, granted_gpus: int, actor_id: int, now: datetime
+    ) -> Mapping[str, int]:
+        """Make the change and name what it became, as columns of `Request`."""
+        ...
+
+
+def whole_between(row: Request, names: tuple[str, ...], least: int, say: str) -> Faults:
+    """A fault for each named column that holds a number outside `least` to `MOST`."""
+    values = ((name, getattr(row, name)) for name in names)
+    return {name: say for name, value in values if value is not None and not least <= value <= MOST}

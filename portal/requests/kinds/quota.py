@@ -1,0 +1,80 @@
+"""What a team is promised and may use at most in a pool, from an instant on."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from portal.common.errors import Invalid
+from portal.quotas import selectors as quotas
+from portal.quotas import services as quota_services
+from portal.requests.kinds.contract import Faults, whole_between
+from portal.requests.kinds.reservation import SLACK
+from portal.requests.models import Request
+
+FIGURES = (
+    "guaranteed", "limit", "borrowing_limit", "lending_limit", "weight", "per_user_limit",
+)  # fmt: skip
+
+
+class QuotaChange:
+    """A change of a team's figures in a pool; all of them are asked for at once."""
+
+    columns = frozenset({*FIGURES, "starts_at", "zone"})
+
+    def faults(self, row: Request, now: datetime) -> Faults:
+        """Numbers that contradict each other, and a past beginning."""
+        found = {
+            **whole_between(row, FIGURES[:4], 0, _("Give a whole number, 0 or more.")),
+            **whole_between(row, FIGURES[4:], 1, _("Give a whole number, 1 or more.")),
+        }
+        if _above(row.guaranteed, row.limit):
+            found["limit"] = _("The limit is below the guarantee.")
+        if _above(row.lending_limit, row.guaranteed):
+            found["lending_limit"] = _("Nobody lends more than is guaranteed to them.")
+        if row.starts_at is not None and row.starts_at < now - SLACK:
+            found["starts_at"] = _("It begins in the past.")
+        return found
+
+    def missing(self, row: Request) -> Faults:
+        """The guarantee; every other figure may be open."""
+        return {"guaranteed": _("Say how many GPUs.")} if row.guaranteed is None else {}
+
+    def lapses_at(self, row: Request) -> datetime | None:
+        """Never by itself: granted late it begins late."""
+        return None
+
+    def price(self, row: Request, now: datetime) -> tuple[int, str] | None:
+        """A promise costs nothing; its use does."""
+        return None
+
+    def grant(self, row: Request, granted_gpus: int | None, now: datetime) -> int:
+        """The guarantee asked for, or one between it and what they have."""
+        asked = row.guaranteed or 0
+        granted = asked if granted_gpus is None else granted_gpus
+        had = quotas.get_quota(team_id=row.team_id, pool_id=row.pool_id, at=now)
+        least = min(asked, had.guaranteed if had else 0)
+        if not least <= granted <= asked:
+            say = _("Grant a guarantee from %(least)s to %(asked)s GPUs.")
+            say = say % {"least": least, "asked": asked}
+            raise Invalid(say, code="cannot_grant", fields={"granted_gpus": say})
+        return granted
+
+    def carry_out(
+        self, row: Request, granted_gpus: int, actor_id: int, now: datetime
+    ) -> Mapping[str, int]:
+        """Change the quota from the asked instant on, or from now when that has passed."""
+        lending = row.lending_limit
+        changed = quota_services.change(
+            team_id=row.team_id, pool_id=row.pool_id, guaranteed=granted_gpus, limit=row.limit,
+            borrowing_limit=row.borrowing_limit,
+            lending_limit=None if lending is None else min(lending, granted_gpus),
+            weight=row.weight, per_user_limit=row.per_user_limit,
+            valid_from=max(row.starts_at or now, now), actor_id=actor_id, now=now,
+            request_id=row.pk,
+        )  # fmt: skip
+        return {"quota_id": changed.pk}
+
+
+def _above(left: int | None, right: int | None) -> bool:
+    return left is not None and right is not None and left > right

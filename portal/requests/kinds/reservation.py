@@ -1,0 +1,117 @@
+"""GPUs of a pool, held for a team from one instant to another."""
+
+import zoneinfo
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from django.utils.translation import gettext as _
+
+from portal.common.errors import Invalid
+from portal.finance import selectors as finance
+from portal.requests.kinds.contract import Faults, whole_between
+from portal.requests.models import Request
+from portal.reservations import services as reservations
+from portal.reservations.models import Source
+
+LONGEST = timedelta(days=366)
+SLACK = timedelta(minutes=5)
+"""A form takes a while to fill in: this much of a start may have passed."""
+
+
+class ReservationAsked:
+    """A reservation."""
+
+    columns = frozenset({"gpus", "gpus_per_node", "source", "starts_at", "ends_at", "zone"})
+
+    def faults(self, row: Request, now: datetime) -> Faults:
+        """Numbers, shape, source, zone and times."""
+        found = whole_between(row, ("gpus", "gpus_per_node"), 1, _("Ask for at least one GPU."))
+        return {**found, **_shape_faults(row), **_place_faults(row), **_time_faults(row, now)}
+
+    def missing(self, row: Request) -> Faults:
+        """GPUs, a start and an end."""
+        wanted = {
+            "gpus": _("Say how many GPUs."),
+            "starts_at": _("Say when it begins."),
+            "ends_at": _("Say when it ends."),
+        }
+        return {name: say for name, say in wanted.items() if getattr(row, name) is None}
+
+    def lapses_at(self, row: Request) -> datetime | None:
+        """At its end: until then what is left of it can still be granted."""
+        return row.ends_at
+
+    def price(self, row: Request, now: datetime) -> tuple[int, str] | None:
+        """As the rate card has it for the whole time asked."""
+        assert row.gpus and row.starts_at and row.ends_at
+        estimate = finance.estimate(
+            pool_id=row.pool_id, gpus=row.gpus, starts_at=row.starts_at, ends_at=row.ends_at,
+            source=row.source,
+        )  # fmt: skip
+        return None if estimate is None else (estimate.amount_micro, estimate.currency)
+
+    def grant(self, row: Request, granted_gpus: int | None, now: datetime) -> int:
+        """All, or a part of at least one GPU that keeps the shape."""
+        assert row.gpus is not None
+        granted = row.gpus if granted_gpus is None else granted_gpus
+        if not 1 <= granted <= row.gpus:
+            say = _("Grant at least 1 GPU and at most the %(asked)s that were asked for.")
+            raise _cannot_grant(say % {"asked": row.gpus})
+        if row.gpus_per_node and granted % row.gpus_per_node:
+            say = _("They asked for %(shape)s GPUs on each node: grant a multiple of %(shape)s.")
+            raise _cannot_grant(say % {"shape": row.gpus_per_node})
+        return granted
+
+    def carry_out(
+        self, row: Request, granted_gpus: int, actor_id: int, now: datetime
+    ) -> Mapping[str, int]:
+        """Hold it; one whose start has passed begins now."""
+        assert row.starts_at and row.ends_at
+        held = reservations.hold(
+            team_id=row.team_id, pool_id=row.pool_id, gpus=granted_gpus,
+            gpus_per_node=row.gpus_per_node, source=Source(row.source),
+            starts_at=max(row.starts_at, now), ends_at=row.ends_at, zone=row.zone,
+            purpose=row.reason[:200], request_id=row.pk, actor_id=actor_id, now=now,
+        )  # fmt: skip
+        return {"reservation_id": held.pk}
+
+
+def _cannot_grant(say: str) -> Invalid:
+    return Invalid(say, code="cannot_grant", fields={"granted_gpus": say})
+
+
+def _shape_faults(row: Request) -> Faults:
+    if row.gpus is None or row.gpus_per_node is None or row.gpus_per_node < 1:
+        return {}
+    if row.gpus % row.gpus_per_node:
+        return {
+            "gpus_per_node": _("%(gpus)s GPUs cannot be split into equal parts of %(shape)s.")
+            % {"gpus": row.gpus, "shape": row.gpus_per_node}
+        }
+    return {}
+
+
+def _place_faults(row: Request) -> Faults:
+    found: Faults = {}
+    if row.source not in Source.values:
+        found["source"] = _("Take them from the pool or from the team's own guarantee.")
+    if row.zone not in zoneinfo.available_timezones():
+        found["zone"] = _("There is no time zone of this name.")
+    return found
+
+
+def _time_faults(row: Request, now: datetime) -> Faults:
+    found: Faults = {}
+    start, end = row.starts_at, row.ends_at
+    for name, instant in (("starts_at", start), ("ends_at", end)):
+        if instant is not None and (instant.second or instant.microsecond):
+            found[name] = _("Times are whole minutes.")
+    if start is not None and start < now - SLACK:
+        found["starts_at"] = _("It begins in the past.")
+    if end is not None and end <= now:
+        found["ends_at"] = _("It ends in the past.")
+    if start is not None and end is not None and end <= start:
+        found["ends_at"] = _("It ends before it begins.")
+    elif start is not None and end is not None and end - start > LONGEST:
+        found["ends_at"] = _("It is longer than %(days)s days.") % {"days": LONGEST.days}
+    return found

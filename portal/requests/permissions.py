@@ -1,0 +1,53 @@
+"""Who may take the routes of this room; `teams.permissions` decides.
+
+A request is read by whoever holds a role in its team; what it costs only by those who may see
+cost, which the pages ask themselves. The calendar is open to everyone with a role.
+"""
+
+from collections.abc import Mapping
+
+from portal.requests.models import Request
+from portal.teams.permissions import (
+    ANY_ROLE,
+    ASK,
+    DECIDE,
+    UNKNOWN,
+    Rule,
+    Unknown,
+    anywhere,
+    of_team,
+)
+
+
+def team_of(kwargs: Mapping[str, object]) -> int | Unknown | None:
+    """The team a request belongs to."""
+    found = Request.objects.filter(pk=kwargs["request_id"]).values_list("team_id", flat=True)
+    return next(iter(found), UNKNOWN)
+
+
+_READ = of_team(team_of, read=ANY_ROLE)
+_ASK = of_team(team_of, read=ASK, write=ASK)
+_DECIDE = of_team(team_of, read=DECIDE, write=DECIDE)
+_TALK = of_team(team_of, read=ANY_ROLE, write=ANY_ROLE)
+
+RULES: dict[str, Rule] = {
+    "requests:reserve": anywhere(write=ASK),
+    "requests:check": anywhere(read=ASK),
+    "requests:quota": anywhere(read=ASK, write=ASK),
+    "requests:list": anywhere(),
+    "requests:detail": _READ,
+    "requests:edit": _ASK,
+    "requests:submit": _ASK,
+    "requests:cancel": _ASK,
+    "requests:approve": _DECIDE,
+    "requests:reject": _DECIDE,
+    "requests:comment": _TALK,
+    "api-request-list": anywhere(write=ASK),
+    "api-request-check": anywhere(read=ASK, write=ASK),
+    "api-request-detail": of_team(team_of, read=ANY_ROLE, write=ASK),
+    "api-request-submit": _ASK,
+    "api-request-cancel": _ASK,
+    "api-request-approve": _DECIDE,
+    "api-request-reject": _DECIDE,
+    "api-request-comments": _TALK,
+}

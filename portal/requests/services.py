@@ -1,0 +1,275 @@
+"""Asking, agreeing, refusing: every move of a request, each with its audit line.
+
+A move is a filtered update: whoever changes the row first has made the move, the other gets a
+`Conflict` that says what happened. An approval makes its change in the same transaction; when the
+capacity is gone, that refusal stands and the request stays submitted.
+
+Who may not reach a team finds nothing there (`Missing`), as with an id that does not exist.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from portal.common import audit
+from portal.common.errors import Conflict, Invalid, Missing, Refusal
+from portal.inventory.models import Pool
+from portal.requests import history, kinds
+from portal.requests.models import Comment, Request, RequestState
+from portal.teams import selectors as teams
+from portal.teams.models import Role, Team
+from portal.teams.permissions import ASK, DECIDE
+
+LONGEST_TEXT = 2000
+S = RequestState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What somebody fills in; which figures count is the kind's to say."""
+
+    kind: str
+    team_id: int
+    pool_id: int
+    reason: str = ""
+    gpus: int | None = None
+    gpus_per_node: int | None = None
+    source: str = "pool"
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    zone: str = ""
+    guaranteed: int | None = None
+    limit: int | None = None
+    borrowing_limit: int | None = None
+    lending_limit: int | None = None
+    weight: int | None = None
+    per_user_limit: int | None = None
+
+
+@transaction.atomic
+def save_draft(
+    *,
+    asked: Asked,
+    actor_id: int,
+    now: datetime,
+    request_id: int | None = None,
+    version: int | None = None,
+) -> Request:
+    """Keep what was filled in so far; with an id, over that draft.
+
+    Raises `Invalid` for what contradicts itself, `Conflict` when it is a draft no more.
+    """
+    _must_hold(actor_id, ASK, asked.team_id, now)
+    row = _draft(asked, actor_id, now)
+    faults = {**_common_faults(row), **kinds.of(row).faults(row, now)}
+    if faults:
+        raise _faulty(faults)
+    if request_id is None:
+        row.save(force_insert=True)
+    else:
+        before = _find(request_id)
+        _must_hold(actor_id, ASK, before.team_id, now)
+        if before.kind != row.kind:
+            raise Invalid(_("What kind of request it is cannot be changed."))
+        _move(before, None, version, actor_id, **_columns(row))
+        row = _find(request_id)
+    _record("requests.drafted", row, actor_id, {"asked": kinds.plain(row)})
+    return row
+
+
+@transaction.atomic
+def submit(*, request_id: int, actor_id: int, now: datetime, version: int | None = None) -> Request:
+    """Put a draft before those who decide; from now on it is a soft hold, until it lapses."""
+    row = _find(request_id)
+    _must_hold(actor_id, ASK, row.team_id, now)
+    kind = kinds.of(row)
+    faults = {**_common_faults(row), **kind.missing(row), **kind.faults(row, now)}
+    if not row.reason.strip():
+        faults["reason"] = _("Say why it is needed: whoever decides reads it.")
+    if row.state == S.DRAFT and faults:
+        raise _faulty(faults)
+    lapses_at = now + timedelta(days=settings.REQUEST_EXPIRY_DAYS)
+    own_end = kind.lapses_at(row)
+    price = kind.price(row, now) if row.state == S.DRAFT else None
+    _move(
+        row, S.SUBMITTED, version, actor_id, submitted_at=now, submitted_by_id=actor_id,
+        expires_at=lapses_at if own_end is None else min(lapses_at, own_end),
+        cost_micro=price[0] if price else None, currency=price[1] if price else "",
+    )  # fmt: skip
+    _record("requests.submitted", row, actor_id, {"asked": kinds.plain(row)})
+    return _find(request_id)
+
+
+@transaction.atomic
+def approve(
+    *,
+    request_id: int,
+    actor_id: int,
+    now: datetime,
+    granted_gpus: int | None = None,
+    note: str = "",
+    version: int | None = None,
+) -> Request:
+    """Agree, to all or to a part, and make the change.
+
+    Raises `Refusal` to whoever asked or submitted it, and whatever the change itself raises, such
+    as `Conflict` "overcommitted" with numbers: then nothing has moved.
+    """
+    row = _decidable(request_id, actor_id, now)
+    kind = kinds.of(row)
+    granted = kind.grant(row, granted_gpus, now) if row.state == S.SUBMITTED else 0
+    _move(
+        row, S.APPROVED, version, actor_id, decided_at=now, decided_by_id=actor_id,
+        granted_gpus=granted, decision_note=_text(note, "note"),
+    )  # fmt: skip
+    became = dict(kind.carry_out(row, granted, actor_id, now))
+    Request.objects.filter(pk=row.pk).update(**became)
+    _record("requests.approved", row, actor_id, {"granted_gpus": granted, **became})
+    return _find(request_id)
+
+
+@transaction.atomic
+def reject(
+    *, request_id: int, note: str, actor_id: int, now: datetime, version: int | None = None
+) -> Request:
+    """Say no, and why."""
+    row = _decidable(request_id, actor_id, now)
+    reason = _text(note, "note")
+    if not reason:
+        raise _faulty({"note": _("Say why: whoever asked reads it.")})
+    _move(
+        row, S.REJECTED, version, actor_id, decided_at=now, decided_by_id=actor_id,
+        decision_note=reason,
+    )  # fmt: skip
+    _record("requests.rejected", row, actor_id, {})
+    return _find(request_id)
+
+
+@transaction.atomic
+def cancel(*, request_id: int, actor_id: int, now: datetime, version: int | None = None) -> Request:
+    """Take it back; what was approved already is given back on the calendar instead."""
+    row = _find(request_id)
+    _must_hold(actor_id, ASK, row.team_id, now)
+    _move(row, S.CANCELLED, version, actor_id, decided_at=now, cancelled_by_id=actor_id)
+    _record("requests.cancelled", row, actor_id, {"was": row.state})
+    return _find(request_id)
+
+
+@transaction.atomic
+def comment(*, request_id: int, text: str, actor_id: int, now: datetime) -> Comment:
+    """Say something on the thread: open to whoever may see the request."""
+    row = _find(request_id)
+    _must_hold(actor_id, frozenset(Role), row.team_id, now)
+    said = _text(text, "text")
+    if not said:
+        raise _faulty({"text": _("Write something first.")})
+    Request.objects.filter(pk=row.pk).update(version=F("version") + 1)
+    added = Comment.objects.create(request=row, author_id=actor_id, at=now, text=said)
+    _record("requests.commented", row, actor_id, {"comment": added.pk})
+    return added
+
+
+@transaction.atomic
+def expire_due(*, now: datetime) -> int:
+    """Let lapse what nobody decided in time; how many were. Twice is once."""
+    lapsed = 0
+    due = Request.objects.filter(state=S.SUBMITTED, expires_at__lte=now).order_by("id")
+    for row in due:
+        won = Request.objects.filter(pk=row.pk, state=S.SUBMITTED).update(
+            state=S.EXPIRED, decided_at=row.expires_at, version=F("version") + 1
+        )
+        if won:
+            _record("requests.expired", row, None, {})
+        lapsed += won
+    return lapsed
+
+
+def _find(request_id: int) -> Request:
+    """The row, held against other writers until this transaction ends."""
+    row = Request.objects.select_for_update().filter(pk=request_id).first()
+    if row is None:
+        raise Missing
+    return row
+
+
+def _must_hold(actor_id: int, roles: frozenset[Role], team_id: int, now: datetime) -> None:
+    if not teams.get_access(user_id=actor_id, now=now).holds(roles, team_id=team_id):
+        raise Missing
+
+
+def _decidable(request_id: int, actor_id: int, now: datetime) -> Request:
+    """The request, if this person may decide it and its time has not run out."""
+    row = _find(request_id)
+    _must_hold(actor_id, DECIDE, row.team_id, now)
+    if actor_id in (row.requested_by_id, row.submitted_by_id):
+        raise Refusal(
+            _("Nobody decides what they asked for themselves. Another admin has to."),
+            code="own_request",
+        )
+    if row.state == S.SUBMITTED and row.expires_at is not None and row.expires_at <= now:
+        raise Conflict(history.lapsed(row), code="lapsed")
+    return row
+
+
+def _move(
+    row: Request, to: RequestState | None, version: int | None, actor_id: int, **columns: object
+) -> None:
+    """Win the row or raise `Conflict`; `to` None changes a draft and leaves it one."""
+    may_come_from = [S.DRAFT] if to is None else history.sources(to)
+    rows = Request.objects.filter(pk=row.pk, state__in=may_come_from)
+    if version is not None:
+        rows = rows.filter(version=version)
+    if to is not None:
+        columns["state"] = to
+    if not rows.update(version=F("version") + 1, **columns):
+        raise history.lost(_find(row.pk), may_come_from)
+
+
+def _draft(asked: Asked, actor_id: int, now: datetime) -> Request:
+    """A row of what was asked, only with the columns its kind uses."""
+    if asked.kind not in kinds.KINDS:
+        raise _faulty({"kind": _("There is no request of this kind.")})
+    row = Request(
+        kind=asked.kind, team_id=asked.team_id, pool_id=asked.pool_id, created_at=now,
+        requested_by_id=actor_id, reason=asked.reason.strip(),
+    )  # fmt: skip
+    for name in kinds.of(row).columns:
+        setattr(row, name, getattr(asked, name))
+    return row
+
+
+def _columns(row: Request) -> dict[str, object]:
+    names = ("team_id", "pool_id", "reason", *kinds.of(row).columns)
+    return {name: getattr(row, name) for name in names}
+
+
+def _common_faults(row: Request) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if not Team.objects.filter(pk=row.team_id).exists():
+        found["team"] = _("There is no such team.")
+    if not Pool.objects.filter(pk=row.pool_id).exists():
+        found["pool"] = _("There is no such pool.")
+    if len(row.reason) > LONGEST_TEXT:
+        found["reason"] = _("At most %(most)s characters.") % {"most": LONGEST_TEXT}
+    return found
+
+
+def _text(text: str, field: str) -> str:
+    if len(text) > LONGEST_TEXT:
+        raise _faulty({field: _("At most %(most)s characters.") % {"most": LONGEST_TEXT}})
+    return text.strip()
+
+
+def _faulty(faults: dict[str, str]) -> Invalid:
+    return Invalid(" ".join(dict.fromkeys(faults.values())), fields=faults)
+
+
+def _record(action: str, row: Request, actor_id: int | None, data: dict[str, object]) -> None:
+    audit.record(
+        actor_id=actor_id, action=action, target_type="request", target_id=row.pk,
+        team_id=row.team_id, data=data,
+    )  # fmt: skip
