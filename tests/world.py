@@ -1,0 +1,127 @@
+"""A small whole organisation for tests that walk every door: each kind of thing twice.
+
+Everything exists once in `ours` (team Vision) and once in `theirs` (team Search); `ids` gives the
+arguments a route takes, by name, for either side.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from portal.finance.models import Statement
+from portal.inventory.models import Cluster, Node, Pool
+from portal.requests.models import Request, RequestKind, RequestState
+from portal.reservations.models import Reservation
+from portal.scheduling.models import Tick, TickState
+from portal.teams.models import Role, Team, User
+from portal.workloads.models import Workload
+from tests import builders
+
+
+@dataclass(frozen=True)
+class Side:
+    """One team and one of each thing that is its own."""
+
+    team: Team
+    workload: Workload
+    request: Request
+    reservation: Reservation
+    statement: Statement
+
+
+@dataclass(frozen=True)
+class World:
+    """Both sides and what belongs to the organisation."""
+
+    ours: Side
+    theirs: Side
+    cluster: Cluster
+    pool: Pool
+    node: Node
+    tick: Tick
+    statement: Statement
+
+    def ids(self, side: Side) -> dict[str, object]:
+        """Arguments of routes by name, for a side; things of the organisation are the same."""
+        return {
+            "team_id": side.team.pk,
+            "workload_id": side.workload.pk,
+            "request_id": side.request.pk,
+            "reservation_id": side.reservation.pk,
+            "statement_id": side.statement.pk,
+            "cluster_id": self.cluster.pk,
+            "pool_id": self.pool.pk,
+            "node_id": self.node.pk,
+            "tick_id": self.tick.pk,
+            "month": "2026-11",
+        }
+
+
+def a_world(now: datetime) -> World:
+    """Build both sides; every row by hand, so that no service is needed to test the doors."""
+    cluster = builders.a_cluster()
+    pool = builders.a_pool(cluster=cluster, nodes=2)
+    sides = [_a_side(builders.a_team(slug), pool, now) for slug in ("vision", "search")]
+    tick = Tick.objects.create(cluster=cluster, at=now, state=TickState.DONE, started_real_at=now)
+    return World(
+        ours=sides[0], theirs=sides[1], cluster=cluster, pool=pool,
+        node=Node.objects.filter(pool=pool)[0], tick=tick, statement=_a_statement(None, now),
+    )  # fmt: skip
+
+
+def _a_side(team: Team, pool: Pool, now: datetime) -> Side:
+    asker = builders.a_user(f"asker-{team.slug}", role=Role.LEAD, team=team)
+    reservation = Reservation.objects.create(
+        team=team, pool=pool, gpus=2, starts_at=now + timedelta(hours=1),
+        ends_at=now + timedelta(hours=3), planned_ends_at=now + timedelta(hours=3),
+        zone="Asia/Seoul", purpose=f"{team.slug} secret purpose", created_at=now,
+    )  # fmt: skip
+    return Side(
+        team=team,
+        workload=a_workload(team, pool, now),
+        request=_a_request(team, pool, asker, now),
+        reservation=reservation,
+        statement=_a_statement(team, now),
+    )
+
+
+def a_workload(team: Team, pool: Pool, now: datetime, name: str = "") -> Workload:
+    """A waiting job of two tasks of one GPU."""
+    name = name or f"{team.slug}-secret-job"
+    return Workload.objects.create(
+        cluster=pool.cluster, uid=name, name=name, namespace=team.slug, team=team, pool=pool,
+        tasks=2, gpu_milli=1000, cpu_milli=8000, memory_mib=65536,
+        submitted_at=now - timedelta(minutes=5), seen_at=now, person=f"{team.slug}-person",
+    )  # fmt: skip
+
+
+def _a_request(team: Team, pool: Pool, asker: User, now: datetime) -> Request:
+    return Request.objects.create(
+        kind=RequestKind.RESERVATION, team=team, pool=pool, state=RequestState.SUBMITTED,
+        requested_by=asker, reason=f"{team.slug} secret reason", gpus=2, zone="Asia/Seoul",
+        starts_at=now + timedelta(days=1), ends_at=now + timedelta(days=1, hours=4),
+        created_at=now, submitted_at=now, expires_at=now + timedelta(days=14),
+    )  # fmt: skip
+
+
+def _a_statement(team: Team | None, now: datetime) -> Statement:
+    return Statement.objects.create(
+        team=team, team_name=team.name if team else "", period_starts_at=now.replace(day=1),
+        period_ends_at=now.replace(day=28), zone="UTC", currency="KRW", computed_at=now,
+    )  # fmt: skip
+
+
+HOLDERS: dict[str, tuple[Role, bool]] = {
+    "member": (Role.MEMBER, True),
+    "lead": (Role.LEAD, True),
+    "branch admin": (Role.ADMIN, True),
+    "admin": (Role.ADMIN, False),
+    "finance": (Role.FINANCE, False),
+    "auditor": (Role.AUDITOR, False),
+}
+"""Name → role and whether it is held in our team only."""
+
+
+def a_holder(name: str, ours: Team) -> User:
+    """A person who holds just that role."""
+    role, in_team = HOLDERS[name]
+    return builders.a_user(name.replace(" ", "-"), role=role, team=ours if in_team else None)
