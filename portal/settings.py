@@ -167,6 +167,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "portal.teams.context.shell",
+                "portal.dashboards.context.frame",
             ],
             "builtins": ["portal.common.templatetags.evenshare"],
         },

@@ -8,12 +8,15 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from portal.dashboards import permissions as dashboards_permissions
+from portal.dashboards import urls as dashboards_urls
 from portal.teams import permissions as teams_permissions
 from portal.teams import urls as teams_urls
 from portal.teams.permissions import Rule
 
 ACCESS_RULES: dict[str, Rule] = {
     **teams_permissions.RULES,
+    **dashboards_permissions.RULES,
 }
 
 api_patterns = [
@@ -24,5 +27,6 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("account/", include("allauth.account.urls")),
     path("", include(teams_urls)),
+    path("", include(dashboards_urls)),
     path("api/v1/", include(api_patterns)),
 ]

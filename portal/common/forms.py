@@ -1,6 +1,11 @@
 """The one form: how every field is drawn, its help and faults tied to it for screen readers."""
 
+from typing import Any
+
+from django import forms
 from django.forms.renderers import TemplatesSetting
+
+from portal.common.errors import Refusal
 
 
 class FormRenderer(TemplatesSetting):
@@ -8,3 +13,20 @@ class FormRenderer(TemplatesSetting):
 
     form_template_name = "common/form.html"
     field_template_name = "common/field.html"
+
+
+def add_refusal(form: forms.Form, refusal: Refusal) -> None:
+    """Show a service's refusal on the form: at the fields it names, and above them what to do."""
+    named = {name: text for name, text in refusal.fields.items() if name in form.fields}
+    for name, text in named.items():
+        form.add_error(name, str(text))
+    form.add_error(None, str(refusal.message))
+
+
+class DateTimeInput(forms.DateTimeInput):
+    """A day and a time, as the browser lets one pick them."""
+
+    input_type = "datetime-local"
+
+    def __init__(self, attrs: dict[str, Any] | None = None) -> None:
+        super().__init__(attrs={"step": 60, **(attrs or {})}, format="%Y-%m-%dT%H:%M")

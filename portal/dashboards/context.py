@@ -1,0 +1,96 @@
+"""The frame around every page: where one may go, what waits there, what is simulated.
+
+It stands here, in the highest room, since it looks into others. Nothing is read from the database
+before a template asks for it.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext_lazy, ngettext
+
+from portal.inventory.models import Cluster, ClusterKind
+from portal.requests.models import Request, RequestState
+from portal.teams import permissions
+from portal.teams.middleware import access_of, rule_for
+from portal.teams.permissions import Verdict
+
+PAGES = (
+    ("dashboards:home", gettext_lazy("Home")),
+    ("requests:reserve", gettext_lazy("Reserve")),
+    ("requests:list", gettext_lazy("Requests")),
+    ("dashboards:queue", gettext_lazy("Queue")),
+    ("dashboards:capacity", gettext_lazy("Capacity")),
+    ("finance:costs", gettext_lazy("Costs")),
+    ("admin:index", gettext_lazy("Admin")),
+)
+APART = "admin:index"
+
+
+@dataclass(frozen=True, slots=True)
+class NavItem:
+    """One page in the navigation."""
+
+    url: str
+    label: str
+    current: bool
+    apart: bool
+    count: int = 0
+    count_text: str = ""
+
+
+class Frame:
+    """What base.html asks for."""
+
+    hatch_names = ("1", "2", "3", "4", "5", "6", "7", "8", "none")
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+
+    @cached_property
+    def items(self) -> list[NavItem]:
+        """The pages this person may open."""
+        return [item for name, label in PAGES if (item := self._item(name, str(label)))]
+
+    def _item(self, name: str, label: str) -> NavItem | None:
+        verdict = permissions.decide(
+            rule_for(name), access_of(self._request), writes=False, kwargs={}
+        )
+        if verdict is not Verdict.OPEN:
+            return None
+        try:
+            url = reverse(name)
+        except NoReverseMatch:
+            return None
+        here = self._request.path
+        current = here == url if name == "dashboards:home" else here.startswith(url)
+        count = self.waiting if name == "requests:list" else 0
+        text = ngettext("%(count)d waits for you", "%(count)d wait for you", count)
+        return NavItem(url, label, current, name == APART, count, text % {"count": count})
+
+    @cached_property
+    def waiting(self) -> int:
+        """Requests this person may decide; nobody decides their own."""
+        access = access_of(self._request)
+        if not access.holds_anywhere(permissions.DECIDE):
+            return 0
+        open_ones = Request.objects.filter(state=RequestState.SUBMITTED)
+        teams = access.teams(permissions.DECIDE)
+        if teams is not None:
+            open_ones = open_ones.filter(team_id__in=teams)
+        return open_ones.exclude(requested_by_id=access.user_id).count()
+
+    @cached_property
+    def simulated(self) -> list[str]:
+        """Names of the clusters that are simulated, to be said on every page."""
+        if access_of(self._request).user_id is None:
+            return []
+        kind = ClusterKind.SIMULATED
+        return list(Cluster.objects.filter(kind=kind).values_list("name", flat=True))
+
+
+def frame(request: HttpRequest) -> dict[str, Frame]:
+    """The frame, read as far as a template uses it."""
+    return {"frame": Frame(request)}
