@@ -1,0 +1,263 @@
+"""A plan → rows, in one transaction: the tick, what changed for whom, shares, charges, use.
+
+Only what changed is written: a decision when verb, reason or planned start differ from the
+standing before, a standing when anything in it does, a charge when it is another. A standing's
+`tick` is therefore the tick that last changed it.
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from portal.inventory.models import Cluster
+from portal.scheduling import freezing, naming
+from portal.scheduling import outcomes as deciding
+from portal.scheduling.freezing import Frozen
+from portal.scheduling.models import Decision, Share, Standing, Tick, TickState, Verb
+from portal.scheduling.outcomes import Outcome
+from portal.usage.models import DecayedUse
+from portal.workloads.models import Pod, Workload
+from scheduler_core import document
+from scheduler_core import model as engine
+
+SNAPSHOTS_ALL = timedelta(hours=24)
+SNAPSHOTS_OF_CHANGES = timedelta(days=30)
+SHARES_ALL = timedelta(hours=48)
+TICKS = timedelta(days=400)
+BATCH = 500
+STANDING_FIELDS = (
+    "tick", "verb", "reason", "detail", "position", "charged_to", "planned_start",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """Which cycle is written: whose, when, under which lease, how long it took so far."""
+
+    cluster_id: int
+    now: datetime
+    real_now: datetime
+    fence: int
+    took_ms: int
+
+
+def snapshot_bytes(snapshot: engine.Snapshot) -> bytes:
+    """The snapshot as `python -m scheduler_core plan` reads it; equal snapshots, equal bytes."""
+    text = json.dumps(
+        document.snapshot_to_json(snapshot), ensure_ascii=False, separators=(",", ":")
+    )
+    return text.encode()
+
+
+@transaction.atomic
+def record(cycle: Cycle, frozen: Frozen, plan: engine.Plan) -> Tick:
+    """Write one finished cycle."""
+    Cluster.objects.select_for_update().get(pk=cycle.cluster_id)
+    tick = _tick(cycle, frozen, plan)
+    before = {
+        row.workload_id: row
+        for row in Standing.objects.filter(workload__cluster_id=cycle.cluster_id)
+    }
+    said = deciding.outcomes(frozen, plan)
+    kept = said.keys() | (frozen.work.stopping & before.keys())
+    _write_decisions(tick, said, before)
+    _write_standings(tick, said, before)
+    for pks in _batches(before.keys() - kept):
+        Standing.objects.filter(workload_id__in=pks).delete()
+    Share.objects.bulk_create(_shares(tick, plan), batch_size=BATCH)
+    _write_charges(frozen, plan, said)
+    paid = frozenset(pk for pk, row in before.items() if row.verb == Verb.START)
+    _charge_use(frozen, deciding.uses(frozen, plan, paid=paid), cycle.now)
+    return tick
+
+
+def _tick(cycle: Cycle, frozen: Frozen, plan: engine.Plan) -> Tick:
+    return Tick.objects.create(
+        cluster_id=cycle.cluster_id,
+        at=cycle.now,
+        state=TickState.DONE,
+        policy=frozen.policy,
+        fence=cycle.fence,
+        started_real_at=cycle.real_now,
+        took_ms=cycle.took_ms,
+        waiting=len(plan.waiting),
+        running=len(plan.running),
+        starts=len(plan.starts),
+        preemptions=len(plan.preemptions),
+        jain=plan.fairness.jain,
+        placement_mode=plan.placement_mode,
+        fragmentation=[_fragmentation(row) for row in plan.fragmentation],
+        snapshot=zlib.compress(snapshot_bytes(frozen.snapshot)),
+        message=" ".join(frozen.notes),
+    )
+
+
+def _fragmentation(row: engine.PoolFragmentation) -> dict[str, int | None]:
+    return {
+        "pool_id": naming.row_id(row.pool, "p"),
+        "free_gpu_milli": row.free_gpu_milli,
+        "largest_on_one_node": row.largest_on_one_node,
+        "fragmented_gpu_milli": row.fragmented_gpu_milli,
+    }
+
+
+def _write_decisions(tick: Tick, said: dict[int, Outcome], before: dict[int, Standing]) -> None:
+    changed = [
+        Decision(
+            tick=tick,
+            workload_id=pk,
+            verb=outcome.verb,
+            reason=outcome.reason,
+            detail=outcome.detail,
+            charged_to=outcome.charged_to,
+            planned_start=outcome.planned_start,
+        )
+        for pk, outcome in sorted(said.items())
+        if _decided(outcome) != _decided(before.get(pk))
+    ]
+    Decision.objects.bulk_create(changed, batch_size=BATCH)
+
+
+def _decided(row: Outcome | Standing | None) -> tuple[object, ...]:
+    return () if row is None else (row.verb, row.reason, row.planned_start)
+
+
+def _write_standings(tick: Tick, said: dict[int, Outcome], before: dict[int, Standing]) -> None:
+    changed = [
+        Standing(
+            tick=tick,
+            workload_id=pk,
+            verb=outcome.verb,
+            reason=outcome.reason,
+            detail=outcome.detail,
+            position=outcome.position,
+            charged_to=outcome.charged_to,
+            planned_start=outcome.planned_start,
+        )
+        for pk, outcome in sorted(said.items())
+        if _all(outcome) != _all(before.get(pk))
+    ]
+    Standing.objects.bulk_create(
+        changed,
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["workload"],
+        update_fields=STANDING_FIELDS,
+    )
+
+
+def _all(row: Outcome | Standing | None) -> tuple[object, ...]:
+    if row is None:
+        return ()
+    return (*_decided(row), row.detail, row.position, row.charged_to)
+
+
+def _shares(tick: Tick, plan: engine.Plan) -> Iterator[Share]:
+    """One row a team and pool; the hidden team's is nobody's."""
+    told = {(quota.team, quota.pool): quota for quota in plan.quotas}
+    for share in plan.shares:
+        team_id, pool_id = naming.row_id(share.team, "t"), naming.row_id(share.pool, "p")
+        if not team_id or not pool_id:
+            continue
+        quota = told.get((share.team, share.pool))
+        yield Share(
+            tick=tick,
+            team_id=team_id,
+            pool_id=pool_id,
+            guaranteed=share.guaranteed,
+            reserved=share.reserved,
+            fair_share=share.fair_share,
+            allocated=share.allocated,
+            borrowed=share.borrowed,
+            lent=share.lent,
+            available=share.available,
+            dominant_share=share.dominant_share,
+            satisfaction=share.satisfaction,
+            factor=share.factor,
+            guaranteed_gpus=quota.guaranteed_gpus if quota else 0,
+            burst_gpus=quota.burst_gpus if quota else 0,
+        )
+
+
+def _write_charges(frozen: Frozen, plan: engine.Plan, said: dict[int, Outcome]) -> None:
+    """Pods that run, and workloads that run or start, carry what they are charged to."""
+    for kind, pod_ids in deciding.pod_charges(frozen, plan).items():
+        for pks in _batches(pod_ids):
+            Pod.objects.filter(pk__in=pks).update(charged_to=kind)
+    of_kind: dict[str, list[int]] = {}
+    for pk, outcome in said.items():
+        if outcome.verb in (Verb.RUN, Verb.START):
+            of_kind.setdefault(outcome.charged_to, []).append(pk)
+    for kind, workload_ids in of_kind.items():
+        for pks in _batches(workload_ids):
+            Workload.objects.filter(pk__in=pks).exclude(charged_to=kind).update(charged_to=kind)
+
+
+def _charge_use(frozen: Frozen, used: dict[int, float], now: datetime) -> None:
+    """Decay every team's use to `now` and add what it used since the last tick."""
+    half_life = frozen.snapshot.policy.half_life_seconds
+    old = {row.team_id: row for row in DecayedUse.objects.select_for_update()}
+    new: list[DecayedUse] = []
+    for team_id in sorted(old.keys() | used.keys()):
+        row = old.get(team_id)
+        left = freezing.decayed(row, half_life_seconds=half_life, now=now)
+        as_of = max(now, row.as_of) if row else now
+        new.append(
+            DecayedUse(team_id=team_id, gpu_seconds=left + used.get(team_id, 0.0), as_of=as_of)
+        )
+    DecayedUse.objects.bulk_create(
+        new,
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["team"],
+        update_fields=["gpu_seconds", "as_of"],
+    )
+
+
+def _batches(pks: Iterable[int]) -> Iterator[list[int]]:
+    ordered = sorted(pks)
+    for begin in range(0, len(ordered), BATCH):
+        yield ordered[begin : begin + BATCH]
+
+
+@transaction.atomic
+def prune(*, now: datetime) -> dict[str, int]:
+    """Forget what is past its time; gives how many rows of each kind.
+
+    Snapshots: 24 hours all, 30 days where something started or was stopped. Shares: 48 hours all,
+    after that one tick an hour. Ticks with their decisions: 400 days.
+    """
+    with_snapshot = Tick.objects.filter(snapshot__isnull=False)
+    quiet = with_snapshot.filter(at__lt=now - SNAPSHOTS_ALL, starts=0, preemptions=0)
+    old = with_snapshot.filter(at__lt=now - SNAPSHOTS_OF_CHANGES)
+    gone: dict[str, int] = {
+        "snapshots": quiet.update(snapshot=None) + old.update(snapshot=None),
+        "shares": _prune_shares(now),
+    }
+    kept_by_standings = Standing.objects.values("tick_id")
+    ticks = Tick.objects.filter(at__lt=now - TICKS).exclude(pk__in=kept_by_standings)
+    gone["ticks"] = ticks.count()
+    ticks.delete()
+    return gone
+
+
+def _prune_shares(now: datetime) -> int:
+    """Thin shares older than two days out to the first tick of each hour."""
+    old = Tick.objects.filter(at__lt=now - SHARES_ALL, state=TickState.DONE)
+    seen: set[tuple[int, Any]] = set()
+    extra: list[int] = []
+    with_shares = old.filter(shares__isnull=False).distinct().order_by("at", "id")
+    for pk, cluster_id, at in with_shares.values_list("pk", "cluster_id", "at"):
+        hour = (cluster_id, at.replace(minute=0, second=0, microsecond=0))
+        if hour in seen:
+            extra.append(pk)
+        seen.add(hour)
+    gone = 0
+    for pks in _batches(extra):
+        gone += Share.objects.filter(tick_id__in=pks).delete()[0]
+    return gone
