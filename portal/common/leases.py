@@ -1,0 +1,75 @@
+"""One writer at a time: a lease with a fencing number, in the database all writers share.
+
+Whoever takes a lease gets a number higher than any before. A writer that was paused past its time
+still believes it holds the lease; its number is then too low, and `check`, called inside the
+transaction that writes, refuses it. Times are real time: a lease is about processes.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from portal.common import clock
+from portal.common.errors import Conflict
+from portal.common.models import Lease
+
+
+class Fenced(Conflict):
+    """Somebody else took the lease meanwhile: nothing may be written any more."""
+
+    code = "fenced"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A lease as its holder knows it."""
+
+    name: str
+    holder: str
+    fence: int
+
+
+def take(*, name: str, holder: str, seconds: int) -> Held | None:
+    """Take a free or run-out lease, or the own one again; None while another holds it."""
+    now = clock.real_now()
+    Lease.objects.get_or_create(name=name)
+    with transaction.atomic():
+        row = (
+            Lease.objects.select_for_update()
+            .filter(name=name)
+            .filter(Q(expires_at__isnull=True) | Q(expires_at__lte=now) | Q(holder=""))
+            .first()
+        )
+        if row is None:
+            return None
+        Lease.objects.filter(pk=row.pk).update(
+            holder=holder, fence=F("fence") + 1, expires_at=now + timedelta(seconds=seconds)
+        )
+    return Held(name=name, holder=holder, fence=row.fence + 1)
+
+
+def check(held: Held) -> None:
+    """Raise `Fenced` unless this is still the newest taking; locks the row until commit."""
+    row = Lease.objects.select_for_update().get(name=held.name)
+    if row.fence != held.fence:
+        raise Fenced(f"{held.name} was taken over by {row.holder or 'somebody else'}.")
+
+
+def give_up(held: Held) -> None:
+    """Let the next one in at once."""
+    Lease.objects.filter(name=held.name, fence=held.fence).update(holder="", expires_at=None)
+
+
+@contextmanager
+def holding(*, name: str, holder: str, seconds: int) -> Iterator[Held | None]:
+    """Hold a lease for a block; gives None, and runs the block all the same, when it is taken."""
+    held = take(name=name, holder=holder, seconds=seconds)
+    try:
+        yield held
+    finally:
+        if held is not None:
+            give_up(held)
