@@ -3,7 +3,9 @@
 from datetime import UTC, datetime
 
 from portal.inventory.models import Cluster, ClusterKind, GPUModel, Node, Pool
+from portal.quotas.models import Quota
 from portal.teams.models import Role, RoleAssignment, Team, TeamTerm, User
+from portal.workloads.models import Pod, Workload
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -28,7 +30,9 @@ def a_cluster(name: str = "lab") -> Cluster:
     return Cluster.objects.create(name=name, kind=ClusterKind.SIMULATED, created_at=LONG_AGO)
 
 
-def a_pool(name: str = "h100", cluster: Cluster | None = None, nodes: int = 0, gpus: int = 8) -> Pool:
+def a_pool(
+    name: str = "h100", cluster: Cluster | None = None, nodes: int = 0, gpus: int = 8
+) -> Pool:
     """A pool of whole devices, with so many equal nodes known since long ago."""
     cluster = cluster or Cluster.objects.first() or a_cluster()
     model, _ = GPUModel.objects.get_or_create(name=name.upper(), defaults={"memory_mib": 81559})
@@ -43,4 +47,40 @@ def a_node(pool: Pool, name: str, gpus: int = 8, first_seen_at: datetime = LONG_
     return Node.objects.create(
         cluster=pool.cluster, pool=pool, name=name, gpus=gpus, cpu_milli=128_000,
         memory_mib=1_048_576, first_seen_at=first_seen_at,
+    )  # fmt: skip
+
+
+def a_quota(team: Team, pool: Pool, guaranteed: int = 8, limit: int | None = None) -> Quota:
+    """A quota that holds since long ago."""
+    return Quota.objects.create(
+        team=team, pool=pool, guaranteed=guaranteed, limit=limit, valid_from=LONG_AGO,
+        created_at=LONG_AGO,
+    )  # fmt: skip
+
+
+def a_workload(
+    team: Team | None, pool: Pool, name: str = "train", tasks: int = 1, gpu_milli: int = 1000,
+    submitted_at: datetime = LONG_AGO, **columns: object,
+) -> Workload:  # fmt: skip
+    """A waiting job that asks for whole GPUs of a pool."""
+    return Workload.objects.create(
+        cluster=pool.cluster, uid=f"uid-{name}", name=name, namespace=team.slug if team else "lost",
+        team=team, pool=pool, tasks=tasks, gpu_milli=gpu_milli, cpu_milli=4000, memory_mib=16384,
+        submitted_at=submitted_at, seen_at=submitted_at, **columns,
+    )  # fmt: skip
+
+
+def a_pod(
+    workload: Workload, node: Node | None, name: str = "", scheduled_at: datetime = LONG_AGO,
+    **columns: object,
+) -> Pod:  # fmt: skip
+    """A pod that holds its devices on a node, or without one waits for a node."""
+    name = name or f"{workload.name}-{workload.pods.count()}"
+    given = {
+        "gpu_milli": workload.gpu_milli, "cpu_milli": workload.cpu_milli,
+        "memory_mib": workload.memory_mib, **columns,
+    }  # fmt: skip
+    return Pod.objects.create(
+        workload=workload, uid=f"uid-{name}", name=name, node=node, created_at=scheduled_at,
+        scheduled_at=scheduled_at if node else None, seen_at=scheduled_at, **given,
     )  # fmt: skip
