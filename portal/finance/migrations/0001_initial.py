@@ -5,101 +5,225 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('inventory', '0001_initial'),
-        ('teams', '0001_initial'),
+        ("inventory", "0001_initial"),
+        ("teams", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='RateCard',
+            name="RateCard",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=80)),
-                ('currency', models.CharField(max_length=3)),
-                ('tax_basis_points', models.PositiveIntegerField(default=0)),
-                ('idle_rule', models.CharField(choices=[('own_line', 'Its own line, borne by the organisation'), ('by_guarantee', 'Shared by guarantee'), ('by_use', 'Shared by use'), ('equally', 'Shared equally')], default='own_line', max_length=12)),
-                ('valid_from', models.DateTimeField()),
-                ('valid_to', models.DateTimeField(null=True)),
-                ('created_by_id', models.BigIntegerField(null=True)),
-                ('created_at', models.DateTimeField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=80)),
+                ("currency", models.CharField(max_length=3)),
+                ("tax_basis_points", models.PositiveIntegerField(default=0)),
+                (
+                    "idle_rule",
+                    models.CharField(
+                        choices=[
+                            ("own_line", "Its own line, borne by the organisation"),
+                            ("by_guarantee", "Shared by guarantee"),
+                            ("by_use", "Shared by use"),
+                            ("equally", "Shared equally"),
+                        ],
+                        default="own_line",
+                        max_length=12,
+                    ),
+                ),
+                ("valid_from", models.DateTimeField()),
+                ("valid_to", models.DateTimeField(null=True)),
+                ("created_by_id", models.BigIntegerField(null=True)),
+                ("created_at", models.DateTimeField()),
             ],
             options={
-                'ordering': ['valid_from'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('valid_to__isnull', True), ('valid_to__gt', models.F('valid_from')), _connector='OR'), name='rate_card_ends_after_it_begins'), models.UniqueConstraint(condition=models.Q(('valid_to__isnull', True)), fields=('valid_to',), name='one_open_rate_card', nulls_distinct=False)],
+                "ordering": ["valid_from"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("valid_to__isnull", True),
+                            ("valid_to__gt", models.F("valid_from")),
+                            _connector="OR",
+                        ),
+                        name="rate_card_ends_after_it_begins",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("valid_to__isnull", True)),
+                        fields=("valid_to",),
+                        name="one_open_rate_card",
+                        nulls_distinct=False,
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Statement',
+            name="Statement",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('team_name', models.CharField(blank=True, max_length=120)),
-                ('team_path', models.CharField(blank=True, max_length=400)),
-                ('period_starts_at', models.DateTimeField()),
-                ('period_ends_at', models.DateTimeField()),
-                ('zone', models.CharField(help_text='the month was cut in this zone', max_length=64)),
-                ('revision', models.PositiveIntegerField(default=0)),
-                ('state', models.CharField(choices=[('open', 'Open'), ('final', 'Final'), ('paid', 'Paid')], default='open', max_length=8)),
-                ('currency', models.CharField(max_length=3)),
-                ('total_micro', models.BigIntegerField(default=0, help_text='sum of the lines, without tax')),
-                ('tax_micro', models.BigIntegerField(default=0)),
-                ('computed_at', models.DateTimeField(help_text='as of')),
-                ('closed_at', models.DateTimeField(null=True)),
-                ('paid_at', models.DateTimeField(null=True)),
-                ('team', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='statements', to='teams.team')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("team_name", models.CharField(blank=True, max_length=120)),
+                ("team_path", models.CharField(blank=True, max_length=400)),
+                ("period_starts_at", models.DateTimeField()),
+                ("period_ends_at", models.DateTimeField()),
+                (
+                    "zone",
+                    models.CharField(help_text="the month was cut in this zone", max_length=64),
+                ),
+                ("revision", models.PositiveIntegerField(default=0)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("open", "Open"), ("final", "Final"), ("paid", "Paid")],
+                        default="open",
+                        max_length=8,
+                    ),
+                ),
+                ("currency", models.CharField(max_length=3)),
+                (
+                    "total_micro",
+                    models.BigIntegerField(default=0, help_text="sum of the lines, without tax"),
+                ),
+                ("tax_micro", models.BigIntegerField(default=0)),
+                ("computed_at", models.DateTimeField(help_text="as of")),
+                ("closed_at", models.DateTimeField(null=True)),
+                ("paid_at", models.DateTimeField(null=True)),
+                (
+                    "team",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="statements",
+                        to="teams.team",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-period_starts_at', 'team_name', '-revision'],
+                "ordering": ["-period_starts_at", "team_name", "-revision"],
             },
         ),
         migrations.CreateModel(
-            name='StatementLine',
+            name="StatementLine",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('use', 'Use'), ('reserved_unused', 'Reserved, not used'), ('unowned', 'Work of no team'), ('idle', 'Idle'), ('idle_share', 'Share of idle'), ('maintenance', 'Maintenance'), ('down', 'Down'), ('rate_difference', 'Rate difference'), ('adjustment', 'Adjustment')], max_length=16)),
-                ('pool_name', models.CharField(blank=True, max_length=50)),
-                ('gpu_model', models.CharField(blank=True, max_length=80)),
-                ('charged_to', models.CharField(blank=True, max_length=12)),
-                ('reservation_id', models.BigIntegerField(null=True)),
-                ('from_at', models.DateTimeField()),
-                ('to_at', models.DateTimeField()),
-                ('gpu_milli_seconds', models.BigIntegerField(default=0)),
-                ('rate_micro', models.BigIntegerField(default=0, help_text='a GPU-hour, multiplier applied')),
-                ('amount_micro', models.BigIntegerField()),
-                ('note', models.CharField(blank=True, max_length=200)),
-                ('pool', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, to='inventory.pool')),
-                ('statement', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='lines', to='finance.statement')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("use", "Use"),
+                            ("reserved_unused", "Reserved, not used"),
+                            ("unowned", "Work of no team"),
+                            ("idle", "Idle"),
+                            ("idle_share", "Share of idle"),
+                            ("maintenance", "Maintenance"),
+                            ("down", "Down"),
+                            ("rate_difference", "Rate difference"),
+                            ("adjustment", "Adjustment"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("pool_name", models.CharField(blank=True, max_length=50)),
+                ("gpu_model", models.CharField(blank=True, max_length=80)),
+                ("charged_to", models.CharField(blank=True, max_length=12)),
+                ("reservation_id", models.BigIntegerField(null=True)),
+                ("from_at", models.DateTimeField()),
+                ("to_at", models.DateTimeField()),
+                ("gpu_milli_seconds", models.BigIntegerField(default=0)),
+                (
+                    "rate_micro",
+                    models.BigIntegerField(default=0, help_text="a GPU-hour, multiplier applied"),
+                ),
+                ("amount_micro", models.BigIntegerField()),
+                ("note", models.CharField(blank=True, max_length=200)),
+                (
+                    "pool",
+                    models.ForeignKey(
+                        null=True, on_delete=django.db.models.deletion.PROTECT, to="inventory.pool"
+                    ),
+                ),
+                (
+                    "statement",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="lines",
+                        to="finance.statement",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['statement_id', 'id'],
+                "ordering": ["statement_id", "id"],
             },
         ),
         migrations.CreateModel(
-            name='Rate',
+            name="Rate",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('gpu_hour_micro', models.BigIntegerField()),
-                ('guaranteed_milli', models.PositiveIntegerField(default=1000)),
-                ('reserved_milli', models.PositiveIntegerField(default=1000)),
-                ('borrowed_milli', models.PositiveIntegerField(default=1000)),
-                ('reserved_unused_milli', models.PositiveIntegerField(default=1000)),
-                ('pool', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='rates', to='inventory.pool')),
-                ('card', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rates', to='finance.ratecard')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("gpu_hour_micro", models.BigIntegerField()),
+                ("guaranteed_milli", models.PositiveIntegerField(default=1000)),
+                ("reserved_milli", models.PositiveIntegerField(default=1000)),
+                ("borrowed_milli", models.PositiveIntegerField(default=1000)),
+                ("reserved_unused_milli", models.PositiveIntegerField(default=1000)),
+                (
+                    "pool",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="rates",
+                        to="inventory.pool",
+                    ),
+                ),
+                (
+                    "card",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="rates",
+                        to="finance.ratecard",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['card_id', 'pool_id'],
-                'constraints': [models.UniqueConstraint(fields=('card', 'pool'), name='one_rate_per_pool'), models.CheckConstraint(condition=models.Q(('gpu_hour_micro__gte', 0)), name='rate_not_negative')],
+                "ordering": ["card_id", "pool_id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("card", "pool"), name="one_rate_per_pool"),
+                    models.CheckConstraint(
+                        condition=models.Q(("gpu_hour_micro__gte", 0)), name="rate_not_negative"
+                    ),
+                ],
             },
         ),
         migrations.AddConstraint(
-            model_name='statement',
-            constraint=models.UniqueConstraint(fields=('team', 'period_starts_at', 'revision'), name='one_statement_a_month', nulls_distinct=False),
+            model_name="statement",
+            constraint=models.UniqueConstraint(
+                fields=("team", "period_starts_at", "revision"),
+                name="one_statement_a_month",
+                nulls_distinct=False,
+            ),
         ),
         migrations.AddConstraint(
-            model_name='statement',
-            constraint=models.CheckConstraint(condition=models.Q(('period_ends_at__gt', models.F('period_starts_at'))), name='statement_ends_after_it_begins'),
+            model_name="statement",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("period_ends_at__gt", models.F("period_starts_at"))),
+                name="statement_ends_after_it_begins",
+            ),
         ),
     ]
