@@ -1,0 +1,275 @@
+"""Clusters, pools, nodes and namespaces as pages and the engine see them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from portal.common.errors import Missing
+from portal.inventory.calendar import Condition, Period
+from portal.inventory.models import (
+    Cluster,
+    MaintenanceWindow,
+    NamespaceOwner,
+    Node,
+    NodeOutage,
+    Pool,
+)
+from portal.inventory.selectors import rows
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRow:
+    """A pool and its GPUs at an instant: `gpus` = ready + maintenance + down.
+
+    `committed` is what guarantees and reservations were promised; `free` what is left of the
+    GPUs not in maintenance, below zero in a conflict.
+    """
+
+    id: int
+    name: str
+    cluster_id: int
+    cluster_name: str
+    gpu_model: str
+    memory_mib: int | None
+    sharing: str
+    resource_name: str
+    gpu_equivalent_milli: int
+    topology_levels: tuple[str, ...]
+    position: int
+    nodes: int
+    gpus: int
+    ready: int
+    maintenance: int
+    down: int
+    committed: int
+    largest_node: int
+
+    @property
+    def free(self) -> int:
+        """GPUs not in maintenance that nobody was promised."""
+        return self.gpus - self.maintenance - self.committed
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """A node at an instant."""
+
+    id: int
+    name: str
+    cluster_id: int
+    pool_id: int
+    pool_name: str
+    gpus: int
+    cpu_milli: int
+    memory_mib: int
+    labels: dict[str, str]
+    taints: list[object]
+    topology: list[str]
+    zone: str
+    state: str
+    condition: Condition
+    first_seen_at: datetime
+    removed_at: datetime | None
+    down_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceRow:
+    """Planned work on a node."""
+
+    id: int
+    node_id: int
+    node_name: str
+    pool_id: int
+    gpus: int
+    starts_at: datetime
+    ends_at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceRow:
+    """A namespace and whose it is at an instant; None is nobody's."""
+
+    id: int
+    cluster_id: int
+    name: str
+    team_id: int | None
+
+
+def _instant(at: datetime) -> Period:
+    return Period(at, at + timedelta(microseconds=1))
+
+
+def list_pools(
+    *, now: datetime, cluster_id: int | None = None, pool_ids: Sequence[int] | None = None
+) -> list[PoolRow]:
+    """Pools with their figures at an instant, cheapest first within a cluster."""
+    pools = Pool.objects.select_related("cluster", "gpu_model")
+    if cluster_id is not None:
+        pools = pools.filter(cluster_id=cluster_id)
+    if pool_ids is not None:
+        pools = pools.filter(pk__in=pool_ids)
+    found = list(pools)
+    ids = [pool.pk for pool in found]
+    lives = rows.get_lives(ids, _instant(now))
+    committed = dict.fromkeys(ids, 0)
+    for row in rows.get_commitments(ids, _instant(now)):
+        committed[row.pool_id] += row.gpus * row.adds
+    return [_pool_row(pool, lives.get(pool.pk, []), committed[pool.pk]) for pool in found]
+
+
+def _pool_row(pool: Pool, lives: Sequence[rows.NodeLife], committed: int) -> PoolRow:
+    by_condition = dict.fromkeys(Condition, 0)
+    for life in lives:
+        by_condition[life.pieces()[0].condition] += life.gpus
+    return PoolRow(
+        id=pool.pk,
+        name=pool.name,
+        cluster_id=pool.cluster_id,
+        cluster_name=pool.cluster.name,
+        gpu_model=pool.gpu_model.name,
+        memory_mib=pool.gpu_model.memory_mib,
+        sharing=pool.sharing,
+        resource_name=pool.resource_name,
+        gpu_equivalent_milli=pool.gpu_equivalent_milli,
+        topology_levels=tuple(pool.topology_levels),
+        position=pool.position,
+        nodes=len(lives),
+        gpus=sum(by_condition.values()),
+        ready=by_condition[Condition.READY],
+        maintenance=by_condition[Condition.MAINTENANCE],
+        down=by_condition[Condition.DOWN],
+        committed=committed,
+        largest_node=max((life.gpus for life in lives), default=0),
+    )
+
+
+def get_pool(*, pool_id: int, now: datetime) -> PoolRow:
+    """One pool. Raises `Missing`."""
+    found = list_pools(now=now, pool_ids=[pool_id])
+    if not found:
+        raise Missing
+    return found[0]
+
+
+def list_nodes(
+    *, now: datetime, cluster_id: int | None = None, pool_id: int | None = None
+) -> list[NodeRow]:
+    """Nodes known at an instant, by pool and name."""
+    nodes = Node.objects.select_related("pool").filter(
+        rows.overlapping(_instant(now), "first_seen_at", "removed_at")
+    )
+    if cluster_id is not None:
+        nodes = nodes.filter(cluster_id=cluster_id)
+    if pool_id is not None:
+        nodes = nodes.filter(pool_id=pool_id)
+    found = list(nodes.order_by("pool_id", "name", "id"))
+    lives = rows.get_lives({node.pool_id for node in found}, _instant(now))
+    by_id = {life.id: life for pool in lives.values() for life in pool}
+    since = _down_since([node.pk for node in found])
+    return [_node_row(node, by_id[node.pk], since.get(node.pk)) for node in found]
+
+
+def _down_since(node_ids: Sequence[int]) -> dict[int, datetime]:
+    known = set(node_ids)
+    outages = NodeOutage.objects.filter(ends_at__isnull=True).values_list("node_id", "starts_at")
+    return {node_id: at for node_id, at in outages if node_id in known}
+
+
+def _node_row(node: Node, life: rows.NodeLife, down_since: datetime | None) -> NodeRow:
+    return NodeRow(
+        id=node.pk,
+        name=node.name,
+        cluster_id=node.cluster_id,
+        pool_id=node.pool_id,
+        pool_name=node.pool.name,
+        gpus=node.gpus,
+        cpu_milli=node.cpu_milli,
+        memory_mib=node.memory_mib,
+        labels=node.labels,
+        taints=node.taints,
+        topology=node.topology,
+        zone=node.zone,
+        state=node.state,
+        condition=life.pieces()[0].condition,
+        first_seen_at=node.first_seen_at,
+        removed_at=node.removed_at,
+        down_since=down_since,
+    )
+
+
+def list_maintenance(
+    *,
+    from_at: datetime,
+    to_at: datetime | None = None,
+    pool_id: int | None = None,
+    cluster_id: int | None = None,
+) -> list[MaintenanceRow]:
+    """Planned work that meets the window, cancelled work left out."""
+    found = MaintenanceWindow.objects.select_related("node").filter(cancelled_at__isnull=True)
+    found = found.filter(rows.overlapping(rows.window_of(from_at, to_at), "starts_at", "ends_at"))
+    if pool_id is not None:
+        found = found.filter(node__pool_id=pool_id)
+    if cluster_id is not None:
+        found = found.filter(node__cluster_id=cluster_id)
+    return [
+        MaintenanceRow(
+            id=m.pk,
+            node_id=m.node_id,
+            node_name=m.node.name,
+            pool_id=m.node.pool_id,
+            gpus=m.node.gpus,
+            starts_at=m.starts_at,
+            ends_at=m.ends_at,
+            reason=m.reason,
+        )
+        for m in found.order_by("starts_at", "id")
+    ]
+
+
+def list_namespaces(
+    *, now: datetime, cluster_id: int | None = None, team_id: int | None = None
+) -> list[NamespaceRow]:
+    """Namespaces that belong to a team at an instant, by cluster and name."""
+    owners = NamespaceOwner.objects.select_related("namespace").filter(
+        rows.overlapping(_instant(now), "valid_from", "valid_to")
+    )
+    if cluster_id is not None:
+        owners = owners.filter(namespace__cluster_id=cluster_id)
+    if team_id is not None:
+        owners = owners.filter(team_id=team_id)
+    return [
+        NamespaceRow(
+            id=o.namespace_id,
+            cluster_id=o.namespace.cluster_id,
+            name=o.namespace.name,
+            team_id=o.team_id,
+        )
+        for o in owners.order_by("namespace__cluster_id", "namespace__name")
+    ]
+
+
+def namespace_teams(*, cluster_id: int, now: datetime) -> dict[str, int]:
+    """Namespace name → team id at an instant; a name that is absent is nobody's."""
+    found = list_namespaces(now=now, cluster_id=cluster_id)
+    return {row.name: row.team_id for row in found if row.team_id is not None}
+
+
+def list_clusters() -> list[Cluster]:
+    """All clusters."""
+    return list(Cluster.objects.order_by("id"))
+
+
+def is_stale(*, cluster: Cluster, real_now: datetime) -> bool:
+    """Whether the last good read is older than the cluster's limit, in real time."""
+    if cluster.seen_real_at is None:
+        return True
+    return real_now - cluster.seen_real_at > timedelta(seconds=cluster.stale_after_seconds)
+
+
+def get_pool_by_name(*, cluster_id: int, name: str) -> int | None:
+    """The id of a cluster's pool, if there is one of that name."""
+    return (
+        Pool.objects.filter(cluster_id=cluster_id, name=name).values_list("pk", flat=True).first()
+    )
