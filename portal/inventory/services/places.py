@@ -1,0 +1,140 @@
+"""Clusters, pools and namespaces: what the portal is told to look after."""
+
+from datetime import datetime
+
+from django.db import transaction
+
+from portal.common import audit
+from portal.common.errors import Missing
+from portal.inventory.models import (
+    Cluster,
+    ClusterKind,
+    ClusterMode,
+    GPUModel,
+    Namespace,
+    NamespaceOwner,
+    Pool,
+    Sharing,
+)
+
+
+@transaction.atomic
+def register_cluster(
+    *,
+    name: str,
+    kind: ClusterKind,
+    now: datetime,
+    actor_id: int | None,
+    mode: ClusterMode = ClusterMode.QUOTA,
+    settings: dict[str, object] | None = None,
+) -> Cluster:
+    """Add a cluster; one of that name stays as it is."""
+    cluster, new = Cluster.objects.get_or_create(
+        name=name,
+        defaults={"kind": kind, "mode": mode, "settings": settings or {}, "created_at": now},
+    )
+    if new:
+        audit.record(
+            actor_id=actor_id,
+            action="inventory.cluster_registered",
+            target_type="cluster",
+            target_id=cluster.pk,
+            data={"name": name, "kind": kind.value, "mode": mode.value},
+        )
+    return cluster
+
+
+@transaction.atomic
+def register_pool(
+    *,
+    cluster_id: int,
+    name: str,
+    gpu_model: str,
+    now: datetime,
+    actor_id: int | None,
+    memory_mib: int | None = None,
+    sharing: Sharing = Sharing.DEDICATED,
+    resource_name: str = "nvidia.com/gpu",
+    gpu_equivalent_milli: int = 1000,
+    position: int = 0,
+) -> Pool:
+    """Add a pool to a cluster; one of that name stays as it is. Raises `Missing`."""
+    if not Cluster.objects.filter(pk=cluster_id).exists():
+        raise Missing
+    model, _ = GPUModel.objects.get_or_create(name=gpu_model, defaults={"memory_mib": memory_mib})
+    pool, new = Pool.objects.get_or_create(
+        cluster_id=cluster_id,
+        name=name,
+        defaults={
+            "gpu_model": model,
+            "sharing": sharing,
+            "resource_name": resource_name,
+            "gpu_equivalent_milli": gpu_equivalent_milli,
+            "position": position,
+            "created_at": now,
+        },
+    )
+    if new:
+        audit.record(
+            actor_id=actor_id,
+            action="inventory.pool_registered",
+            target_type="pool",
+            target_id=pool.pk,
+            data={"cluster": cluster_id, "name": name, "gpu_model": gpu_model},
+        )
+    return pool
+
+
+@transaction.atomic
+def register_namespace(
+    *,
+    cluster_id: int,
+    name: str,
+    team_id: int | None,
+    now: datetime,
+    actor_id: int | None = None,
+) -> Namespace:
+    """Say whose a namespace is from now on; None is nobody's. Saying it twice changes nothing."""
+    if not Cluster.objects.filter(pk=cluster_id).exists():
+        raise Missing
+    namespace, new = Namespace.objects.get_or_create(
+        cluster_id=cluster_id, name=name, defaults={"created_at": now}
+    )
+    open_owner = NamespaceOwner.objects.select_for_update().filter(
+        namespace=namespace, valid_to__isnull=True
+    )
+    held = open_owner.first()
+    was = held.team_id if held else None
+    if was != team_id:
+        _pass_on(namespace.pk, team_id, now)
+    if new or was != team_id:
+        audit.record(
+            actor_id=actor_id,
+            action="inventory.namespace_registered",
+            target_type="namespace",
+            target_id=namespace.pk,
+            team_id=team_id if team_id is not None else was,
+            data={"cluster": cluster_id, "name": name, "was": was, "team": team_id},
+        )
+    return namespace
+
+
+def _pass_on(namespace_id: int, team_id: int | None, now: datetime) -> None:
+    """Close the open row at now and open the next; what began this very instant never was."""
+    rows = NamespaceOwner.objects.filter(namespace_id=namespace_id, valid_to__isnull=True)
+    rows.filter(valid_from__gte=now).delete()
+    rows.update(valid_to=now)
+    if team_id is not None:
+        NamespaceOwner.objects.create(namespace_id=namespace_id, team_id=team_id, valid_from=now)
+
+
+@transaction.atomic
+def mark_read(*, cluster_id: int, now: datetime, real_now: datetime) -> None:
+    """Note that the cluster was read well; a heartbeat, not a change, so without audit."""
+    Cluster.objects.filter(pk=cluster_id).update(seen_at=now, seen_real_at=real_now, last_error="")
+
+
+@transaction.atomic
+def mark_failed(*, cluster_id: int, error: str) -> None:
+    """Note why the cluster could not be read; the last known state stays."""
+    Cluster.objects.filter(pk=cluster_id).update(last_error=error)
