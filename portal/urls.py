@@ -10,12 +10,15 @@ from django.views.generic import RedirectView
 
 from portal.dashboards import permissions as dashboards_permissions
 from portal.dashboards import urls as dashboards_urls
+from portal.operations import permissions as operations_permissions
+from portal.operations import urls as operations_urls
 from portal.teams import permissions as teams_permissions
 from portal.teams import urls as teams_urls
 from portal.teams.permissions import Rule
 
 ACCESS_RULES: dict[str, Rule] = {
     **teams_permissions.RULES,
+    **operations_permissions.RULES,
     **dashboards_permissions.RULES,
 }
 
@@ -26,6 +29,7 @@ urlpatterns = [
     path("admin/login/", RedirectView.as_view(pattern_name="account_login"), name="admin-login"),
     path("admin/", admin.site.urls),
     path("account/", include("allauth.account.urls")),
+    path("", include(operations_urls)),
     path("", include(teams_urls)),
     path("", include(dashboards_urls)),
     path("api/v1/", include(api_patterns)),

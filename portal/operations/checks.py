@@ -1,0 +1,163 @@
+"""What can be wrong with an installation, what is, and what to do about it.
+
+`manage.py doctor` prints all findings; `/readyz` asks only for those without which no page works.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from portal.common import audit, clock
+from portal.inventory.models import Cluster
+from portal.teams.models import Role, RoleAssignment
+
+LATE = timedelta(minutes=5)
+
+
+class Level(Enum):
+    """How bad a finding is."""
+
+    GOOD = "good"
+    WARN = "warn"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at: how it is and, unless it is good, what to do."""
+
+    subject: str
+    level: Level
+    says: str
+    do: str = ""
+
+
+Check = Callable[[datetime], Iterator[Finding]]
+
+
+def database(_now: datetime) -> Iterator[Finding]:
+    """Find whether the database answers and has all its tables."""
+    try:
+        executor = MigrationExecutor(connection)
+        behind = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DatabaseError as error:
+        yield Finding("database", Level.BAD, f"does not answer: {error}", "Check DATABASE_URL.")
+        return
+    if behind:
+        names = ", ".join(sorted({migration.app_label for migration, _ in behind}))
+        yield Finding(
+            "database", Level.BAD, f"tables are behind: {names}", "Run manage.py migrate."
+        )
+    elif connection.vendor == "sqlite" and not settings.EMBEDDED:
+        yield Finding(
+            "database", Level.WARN, "is SQLite, which serves one web process only",
+            "Set DATABASE_URL to a PostgreSQL database.",
+        )  # fmt: skip
+    else:
+        yield Finding("database", Level.GOOD, f"{connection.vendor} answers, tables are current")
+
+
+def database_clock(_now: datetime) -> Iterator[Finding]:
+    """Find whether this machine and the database agree on the time."""
+    if connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        theirs: datetime = cursor.fetchone()[0]
+    apart = abs((clock.real_now() - theirs).total_seconds())
+    if apart > 2:
+        yield Finding(
+            "clock", Level.BAD, f"this machine and the database are {apart:.1f} s apart",
+            "Run a time service (chrony, systemd-timesyncd) on both.",
+        )  # fmt: skip
+    else:
+        yield Finding("clock", Level.GOOD, f"{apart:.2f} s from the database's")
+
+
+def clusters(now: datetime) -> Iterator[Finding]:
+    """Find clusters that were not seen, or not for too long."""
+    rows = list(Cluster.objects.all())
+    if not rows:
+        yield Finding(
+            "clusters", Level.WARN, "none yet", "Add one, or run manage.py demo to look around."
+        )
+    for row in rows:
+        yield _cluster(row, now)
+
+
+def _cluster(row: Cluster, now: datetime) -> Finding:
+    subject = f"cluster {row.name}"
+    if row.seen_real_at is None:
+        why = row.last_error or "no reason known"
+        return Finding(
+            subject, Level.BAD, f"was never read: {why}", "Check its address and account."
+        )
+    age = int((now - row.seen_real_at).total_seconds())
+    if age > row.stale_after_seconds:
+        return Finding(
+            subject, Level.BAD, f"last read {age} s ago; {row.last_error or 'nobody reads it'}",
+            "See that the loop or the workers run and reach it.",
+        )  # fmt: skip
+    return Finding(subject, Level.GOOD, f"read {max(age, 0)} s ago, mode {row.mode}")
+
+
+def people(_now: datetime) -> Iterator[Finding]:
+    """Find whether two people can approve: nobody may approve their own request."""
+    admins = RoleAssignment.objects.filter(role=Role.ADMIN, team=None, user__is_active=True)
+    match admins.count():
+        case 0:
+            yield Finding(
+                "people", Level.BAD, "nobody is admin of the organisation",
+                "Run manage.py createsuperuser and grant the role in the admin.",
+            )  # fmt: skip
+        case 1:
+            yield Finding(
+                "people", Level.WARN, "one admin only: their own requests cannot be approved",
+                "Make somebody else admin as well.",
+            )  # fmt: skip
+        case many:
+            yield Finding("people", Level.GOOD, f"{many} admins")
+
+
+def audit_chain(_now: datetime) -> Iterator[Finding]:
+    """Find whether the audit chain is whole."""
+    broken = audit.first_broken()
+    if broken is None:
+        yield Finding("audit", Level.GOOD, "the chain is whole")
+    else:
+        yield Finding(
+            "audit", Level.BAD, f"the chain breaks at line {broken}",
+            "Somebody changed the table: compare it with the last backup.",
+        )  # fmt: skip
+
+
+def files(_now: datetime) -> Iterator[Finding]:
+    """Find whether the folder for the installation's own files can be written."""
+    folder = settings.VAR_DIR
+    if folder.is_dir() and os.access(folder, os.W_OK):
+        yield Finding("files", Level.GOOD, f"{folder} can be written")
+    else:
+        yield Finding(
+            "files", Level.WARN, f"{folder} cannot be written", "Create it, or set EVENSHARE_VAR."
+        )
+
+
+READY: tuple[Check, ...] = (database,)
+ALL: tuple[Check, ...] = (database, database_clock, files, people, clusters, audit_chain)
+
+
+def examine(checks: tuple[Check, ...]) -> list[Finding]:
+    """Run checks in order; the first that finds the database bad ends the round."""
+    now = clock.real_now()
+    findings: list[Finding] = []
+    for check in checks:
+        findings += check(now)
+        if any(f.subject == "database" and f.level is Level.BAD for f in findings):
+            break
+    return findings

@@ -1,0 +1,5 @@
+"""Rules of the room's routes."""
+
+from portal.teams.permissions import Rule, public
+
+RULES: dict[str, Rule] = {"healthz": public(), "readyz": public()}
