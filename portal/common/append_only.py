@@ -13,7 +13,7 @@ from django.db.migrations.state import StateApps
 _FUNCTION = """
 CREATE OR REPLACE FUNCTION evenshare_append_only() RETURNS trigger AS $$
 BEGIN
-  RAISE EXCEPTION '% is append-only: % refused', TG_TABLE_NAME, TG_OP;
+  RAISE EXCEPTION USING MESSAGE = TG_TABLE_NAME || ' is append-only: ' || TG_OP || ' refused';
 END $$ LANGUAGE plpgsql;
 """
 
