@@ -47,7 +47,11 @@ def freeze(*, cluster_id: int, now: datetime) -> Frozen:
     rows = reading.read(cluster_id=cluster_id, now=now)
     policy = policies.get_policy(cluster_id=cluster_id, now=now)
     last = policies.last_tick(cluster_id=cluster_id)
-    rules = policies.effective(policy, last=last, now=now)
+    return build(rows, policy, policies.effective(policy, last=last, now=now), now)
+
+
+def build(rows: Rows, policy: Policy | None, rules: engine.Policy, now: datetime) -> Frozen:
+    """Build the snapshot of what was read."""
     moment = clock.whole_seconds(now)
     known = frozenset(row.id for row in rows.teams)
     holdings = holding.hold(rows.pods, {node.pk: node for node in rows.nodes})
