@@ -6,7 +6,7 @@ same figure.
 """
 
 from scheduler_core.metrics.decay import LN_2, decayed, usage_share
-from scheduler_core.metrics.fragmentation import fragmentation, typical_kinds
+from scheduler_core.metrics.fragmentation import fragmentation, fragmented, typical_kinds
 from scheduler_core.metrics.shares import dominant_share, exact_max, jain, satisfaction
 from scheduler_core.metrics.tree import TeamTree
 
@@ -17,6 +17,7 @@ __all__ = [
     "dominant_share",
     "exact_max",
     "fragmentation",
+    "fragmented",
     "jain",
     "satisfaction",
     "typical_kinds",

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class Kind(NamedTuple):
     """What a typical task asks: millicores, milli-GPU on each of `gpus` devices, models."""
@@ -57,3 +60,27 @@ def _for_kind(free: Sequence[int], total: int, cpu_free: int, model: str | None,
     if cpu_free < kind.cpu_milli or len(fitting) < kind.gpus:
         return total
     return total - sum(fitting)
+
+
+def fragmented(
+    free: NDArray[np.int64],
+    cpu_free: NDArray[np.int64],
+    models: Sequence[str | None],
+    kinds: Sequence[tuple[Kind, float]],
+) -> NDArray[np.float64]:
+    """Return F_n(M) of many nodes: `free` has a row a node and a column a device.
+
+    Adds in the order `fragmentation` does, so that both give the same doubles.
+    """
+    total = free.sum(axis=1)
+    answer = np.zeros(len(total), dtype=np.float64)
+    for kind, share in kinds:
+        unusable = total
+        if kind.gpu_milli:
+            fitting = free >= kind.gpu_milli
+            fits = (cpu_free >= kind.cpu_milli) & (fitting.sum(axis=1) >= kind.gpus)
+            if kind.models:
+                fits &= np.array([model in kind.models for model in models], dtype=np.bool_)
+            unusable = total - np.where(fits, (free * fitting).sum(axis=1), 0)
+        answer += share * unusable
+    return answer

@@ -1,0 +1,101 @@
+"""The command line: documents in on standard input, answers out on standard output.
+
+The only input and output of the engine. A bad document ends the program with exit code 2 and one
+line on standard error; with `--lines` it is answered in its place instead.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from scheduler_core import division, document, planner
+
+Answer = Callable[[object], document.Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A subcommand: what it is for, its arguments, and what runs it."""
+
+    summary: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def _plan(given: object) -> document.Json:
+    return document.plan_to_json(planner.plan(document.parse_snapshot(given)))
+
+
+def _divide(given: object) -> document.Json:
+    return document.shares_to_json(division.divide(document.parse_division(given)))
+
+
+def _read(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise document.Fault("", "is not JSON") from None
+
+
+def _write(answer: document.Json) -> None:
+    sys.stdout.write(json.dumps(answer, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def _answer_lines(answer: Answer) -> int:
+    for line in sys.stdin:
+        if not line.strip():
+            continue
+        try:
+            _write(answer(_read(line)))
+        except document.Fault as fault:
+            _write({"error": str(fault)})
+    return 0
+
+
+def _answer_one(answer: Answer) -> int:
+    try:
+        found = answer(_read(sys.stdin.read()))
+    except document.Fault as fault:
+        sys.stderr.write(f"{fault}\n")
+        return 2
+    _write(found)
+    return 0
+
+
+def _answering(summary: str, answer: Answer) -> Command:
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--lines", action="store_true", help="one document a line in, one answer a line out"
+        )
+
+    def run(arguments: argparse.Namespace) -> int:
+        return (_answer_lines if arguments.lines else _answer_one)(answer)
+
+    return Command(summary, add_arguments, run)
+
+
+def _print_schema(_: argparse.Namespace) -> int:
+    sys.stdout.write(json.dumps(document.schema_to_json(), indent=2) + "\n")
+    return 0
+
+
+COMMANDS: dict[str, Command] = {
+    "plan": _answering("Plan one cycle of a snapshot.", _plan),
+    "divide": _answering("Divide a total among teams.", _divide),
+    "schema": Command("Print the JSON Schema.", lambda parser: None, _print_schema),
+}
+"""Every subcommand; another is one more line."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand and return the exit code."""
+    parser = argparse.ArgumentParser(prog="scheduler_core", description="The scheduling engine.")
+    subparsers = parser.add_subparsers(dest="command", required=True)
+    for name, command in COMMANDS.items():
+        command.add_arguments(
+            subparsers.add_parser(name, help=command.summary, description=command.summary)
+        )
+    arguments = parser.parse_args(argv)
+    return COMMANDS[arguments.command].run(arguments)
