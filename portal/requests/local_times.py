@@ -35,15 +35,9 @@ def read(text: str, zone: str) -> datetime:
             _("%(time)s does not exist in %(zone)s: the clocks go forward over it.")
             % {"time": show(given), "zone": zone}
         )
-    raise NotATime(
-        _("%(time)s comes twice in %(zone)s, since the clocks go back. Write %(one)s or %(two)s.")
-        % {
-            "time": show(given),
-            "zone": zone,
-            "one": _with_offset(first),
-            "two": _with_offset(second),
-        }  # fmt: skip
-    )
+    say = _("%(time)s comes twice in %(zone)s, since the clocks go back. Write %(one)s or %(two)s.")
+    one, two = _with_offset(first), _with_offset(second)
+    raise NotATime(say % {"time": show(given), "zone": zone, "one": one, "two": two})
 
 
 def typed(instant: datetime, zone: str) -> str:

@@ -8,13 +8,9 @@ from django.utils.translation import gettext as _
 from portal.common.errors import Invalid
 from portal.quotas import selectors as quotas
 from portal.quotas import services as quota_services
-from portal.requests.kinds.contract import Faults, whole_between
+from portal.requests.kinds.contract import FIGURES, Faults, whole_between
 from portal.requests.kinds.reservation import SLACK
 from portal.requests.models import Request
-
-FIGURES = (
-    "guaranteed", "limit", "borrowing_limit", "lending_limit", "weight", "per_user_limit",
-)  # fmt: skip
 
 
 class QuotaChange:

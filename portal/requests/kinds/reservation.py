@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext as _
 
 from portal.common.errors import Invalid
-from portal.finance import selectors as finance
+from portal.requests import pricing
+from portal.requests.board import Ask
 from portal.requests.kinds.contract import Faults, whole_between
 from portal.requests.models import Request
 from portal.reservations import services as reservations
@@ -43,20 +44,18 @@ class ReservationAsked:
 
     def price(self, row: Request, now: datetime) -> tuple[int, str] | None:
         """As the rate card has it for the whole time asked."""
-        assert row.gpus and row.starts_at and row.ends_at
-        estimate = finance.estimate(
-            pool_id=row.pool_id, gpus=row.gpus, starts_at=row.starts_at, ends_at=row.ends_at,
-            source=row.source,
-        )  # fmt: skip
-        return None if estimate is None else (estimate.amount_micro, estimate.currency)
+        gpus, starts_at, ends_at = filled(row)
+        ask = Ask(gpus, row.gpus_per_node, row.source, starts_at, ends_at)
+        found = pricing.estimate(row.pool_id, ask)
+        return None if found is None else (found.micro, found.currency)
 
     def grant(self, row: Request, granted_gpus: int | None, now: datetime) -> int:
         """All, or a part of at least one GPU that keeps the shape."""
-        assert row.gpus is not None
-        granted = row.gpus if granted_gpus is None else granted_gpus
-        if not 1 <= granted <= row.gpus:
+        asked, _starts_at, _ends_at = filled(row)
+        granted = asked if granted_gpus is None else granted_gpus
+        if not 1 <= granted <= asked:
             say = _("Grant at least 1 GPU and at most the %(asked)s that were asked for.")
-            raise _cannot_grant(say % {"asked": row.gpus})
+            raise _cannot_grant(say % {"asked": asked})
         if row.gpus_per_node and granted % row.gpus_per_node:
             say = _("They asked for %(shape)s GPUs on each node: grant a multiple of %(shape)s.")
             raise _cannot_grant(say % {"shape": row.gpus_per_node})
@@ -66,14 +65,21 @@ class ReservationAsked:
         self, row: Request, granted_gpus: int, actor_id: int, now: datetime
     ) -> Mapping[str, int]:
         """Hold it; one whose start has passed begins now."""
-        assert row.starts_at and row.ends_at
+        _gpus, starts_at, ends_at = filled(row)
         held = reservations.hold(
             team_id=row.team_id, pool_id=row.pool_id, gpus=granted_gpus,
             gpus_per_node=row.gpus_per_node, source=Source(row.source),
-            starts_at=max(row.starts_at, now), ends_at=row.ends_at, zone=row.zone,
+            starts_at=max(starts_at, now), ends_at=ends_at, zone=row.zone,
             purpose=row.reason[:200], request_id=row.pk, actor_id=actor_id, now=now,
         )  # fmt: skip
         return {"reservation_id": held.pk}
+
+
+def filled(row: Request) -> tuple[int, datetime, datetime]:
+    """GPUs, start and end of what has been filled in; raises `Invalid` when it has not."""
+    if row.gpus is None or row.starts_at is None or row.ends_at is None:
+        raise Invalid(_("How many GPUs, from when or until when is not filled in yet."))
+    return row.gpus, row.starts_at, row.ends_at
 
 
 def _cannot_grant(say: str) -> Invalid:

@@ -1,0 +1,207 @@
+"""Answers as sentences with their numbers, the same on pages and in the API."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from portal.common import formats, money
+from portal.requests.answers import (
+    Answer,
+    Bound,
+    Displaced,
+    Effect,
+    Holder,
+    Price,
+    QuotaAnswer,
+    Rule,
+    Short,
+    Waiting,
+    Way,
+    WayKind,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A verdict in words: good, warn or bad; the first line, what it means, and what follows."""
+
+    tone: str
+    head: str
+    lines: tuple[str, ...]
+
+
+def of_reservation(answer: Answer, now: datetime, *, with_price: bool) -> Said:
+    """Whether it fits, why not, and what it does to whom."""
+    lines = [_what(answer, now, answer.price if with_price else None)]
+    lines += _faults(answer.short, answer.bound, answer.team, now)
+    if answer.fits:
+        lines += [_effect(answer.effect, answer.team), _displaced(answer.displaced)]
+    if answer.waiting:
+        lines.append(_waiting(answer.waiting))
+    tone, head = _head(answer.fits, answer.waiting)
+    return Said(tone, head, tuple(line for line in lines if line))
+
+
+def of_quota(answer: QuotaAnswer, now: datetime) -> Said:
+    """Whether the guarantee can be promised, and why not."""
+    had, wanted = answer.before["guaranteed"] or 0, answer.after["guaranteed"] or 0
+    lines = [
+        _("%(team)s would be guaranteed %(wanted)s GPUs of %(pool)s instead of %(had)s.")
+        % {"team": answer.team, "wanted": wanted, "pool": answer.pool, "had": had}
+    ]
+    lines += _faults(answer.short, answer.bound, answer.team, now)
+    if answer.fits:
+        left = answer.unpromised
+        lines.append(
+            ngettext(
+                "%(left)s GPU of the pool stays unpromised.",
+                "%(left)s GPUs of the pool stay unpromised.",
+                left,
+            )
+            % {"left": left}
+        )
+    if answer.waiting:
+        lines.append(_waiting(answer.waiting))
+    tone, head = _head(answer.fits, answer.waiting)
+    return Said(tone, head, tuple(line for line in lines if line))
+
+
+def way(value: Way, now: datetime, *, with_price: bool) -> str:
+    """One thing to ask for instead."""
+    words = {
+        "gpus": value.gpus,
+        "pool": value.pool,
+        "span": formats.span(value.starts_at, value.ends_at, now),
+    }
+    match value.kind:
+        case WayKind.LATER:
+            say = _("%(gpus)s GPUs of %(pool)s fit later: %(span)s") % words
+        case WayKind.FEWER:
+            say = _("%(gpus)s GPUs of %(pool)s fit at that time") % words
+        case WayKind.POOL:
+            say = _("%(gpus)s GPUs fit at that time in %(pool)s") % words
+    if value.price and with_price:
+        return f"{say} ({price(value.price)})"
+    return say
+
+
+def price(value: Price) -> str:
+    """An estimate."""
+    return _("about %(amount)s") % {"amount": money.show(value.micro, value.currency)}
+
+
+def _head(fits: bool, waiting: Waiting | None) -> tuple[str, str]:
+    if not fits:
+        return "bad", _("Does not fit.")
+    if waiting and waiting.left < 0:
+        return "warn", _("Fits, but others have asked too.")
+    return "good", _("Fits.")
+
+
+def _what(answer: Answer, now: datetime, estimate: Price | None) -> str:
+    words = {
+        "gpus": answer.gpus,
+        "pool": answer.pool,
+        "span": formats.span(answer.starts_at, answer.ends_at, now),
+    }
+    if estimate is None:
+        return _("%(gpus)s GPUs of %(pool)s, %(span)s.") % words
+    words["price"] = price(estimate)
+    return _("%(gpus)s GPUs of %(pool)s, %(span)s, %(price)s.") % words
+
+
+def _faults(short: Short | None, bound: Bound | None, team: str, now: datetime) -> Iterable[str]:
+    if short:
+        yield _short(short, now)
+        if short.holders:
+            yield " ".join(_holder(holder, now) for holder in short.holders)
+    if bound:
+        yield _bound(bound, team, now)
+
+
+def _short(short: Short, now: datetime) -> str:
+    words = {
+        "when": formats.when(short.at, now), "free": short.free, "capacity": short.capacity,
+        "asked": short.asked, "per_node": short.per_node,
+    }  # fmt: skip
+    if short.per_node:
+        return (
+            _(
+                "On %(when)s nodes have room for %(free)s GPUs in parts of %(per_node)s on one "
+                "node; %(asked)s are asked for."
+            )
+            % words
+        )
+    return _("On %(when)s %(free)s of %(capacity)s GPUs are free; %(asked)s are asked for.") % words
+
+
+def _holder(holder: Holder, now: datetime) -> str:
+    words = {"team": holder.team, "gpus": holder.gpus, "id": holder.source_id}
+    if holder.kind == "reservation" and holder.until is not None:
+        words["until"] = formats.when(holder.until, now)
+        return _("%(team)s holds %(gpus)s until %(until)s (R-%(id)s).") % words
+    if holder.until is None:
+        return _("%(team)s is guaranteed %(gpus)s.") % words
+    words["until"] = formats.when(holder.until, now)
+    return _("%(team)s is guaranteed %(gpus)s until %(until)s.") % words
+
+
+def _bound(bound: Bound, team: str, now: datetime) -> str:
+    words = {
+        "team": team, "figure": bound.figure, "held": bound.held, "left": max(0, bound.left),
+        "asked": bound.asked, "when": formats.when(bound.at, now),
+    }  # fmt: skip
+    if bound.rule is Rule.GUARANTEE:
+        return (
+            _(
+                "%(team)s is guaranteed %(figure)s and has set aside %(held)s of them on %(when)s: "
+                "%(left)s are left, %(asked)s are asked for."
+            )
+            % words
+        )
+    return (
+        _(
+            "The limit of %(team)s is %(figure)s; guarantee and reservations come to %(held)s on "
+            "%(when)s: %(left)s are left, %(asked)s are asked for."
+        )
+        % words
+    )
+
+
+def _effect(effect: Effect, team: str) -> str:
+    words = {"team": team, "figure": effect.figure, "held": effect.held, "left": effect.left}
+    if effect.figure is None or effect.left is None:
+        return _("%(team)s would hold %(held)s; it has no limit here.") % words
+    if effect.rule is Rule.GUARANTEE:
+        return _("%(team)s would have set aside %(held)s of its %(figure)s guaranteed.") % words
+    return _("%(team)s would hold %(held)s of at most %(figure)s: %(left)s left.") % words
+
+
+def _waiting(waiting: Waiting) -> str:
+    words = {"count": waiting.count, "gpus": waiting.gpus, "left": waiting.left}
+    say = ngettext(
+        "%(count)s other request for this time waits for %(gpus)s GPUs.",
+        "%(count)s other requests for this time wait for up to %(gpus)s GPUs at once.",
+        waiting.count,
+    )
+    if waiting.left < 0:
+        words["short"] = -waiting.left
+        return (say + " " + _("If all are approved, %(short)s are missing.")) % words
+    return (say + " " + _("There is room for all.")) % words
+
+
+def _displaced(displaced: tuple[Displaced, ...]) -> str:
+    if not displaced:
+        return _("Nobody would be displaced as things stand now.")
+    return " ".join(
+        ngettext(
+            "%(team)s would give back %(gpus)s borrowed GPU.",
+            "%(team)s would give back %(gpus)s borrowed GPUs.",
+            d.gpus,
+        )
+        % {"team": d.team, "gpus": d.gpus}
+        for d in displaced
+    )
