@@ -178,6 +178,20 @@ def less(minuend: Sequence[Span], subtrahend: Sequence[Span]) -> tuple[Span, ...
     return steps((*minuend, *taken), Period(minuend[0].from_at, minuend[-1].to_at))
 
 
+def aligned(*series: Sequence[Span]) -> list[tuple[Period, tuple[int, ...]]]:
+    """Several sums over the same window side by side, cut wherever one of them changes."""
+    edges = sorted({edge for steps in series for s in steps for edge in (s.from_at, s.to_at)})
+    places = [0 for _ in series]
+    found: list[tuple[Period, tuple[int, ...]]] = []
+    for first, last in pairwise(edges):
+        for number, steps in enumerate(series):
+            while steps[places[number]].to_at <= first:
+                places[number] += 1
+        values = tuple(steps[place].gpus for steps, place in zip(series, places, strict=True))
+        found.append((Period(first, last), values))
+    return found
+
+
 def sweep(
     nodes: Iterable[Span], groups: Sequence[Iterable[Hold]], window: Period
 ) -> Iterator[Moment]:

@@ -1,0 +1,131 @@
+"""Reads of quotas: who is promised what, at an instant and over time."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from portal.inventory.calendar import FOREVER, Period, Span, clip, steps
+from portal.quotas.models import Quota
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaRow:
+    """One team's figures in one pool while they hold."""
+
+    id: int
+    team_id: int
+    pool_id: int
+    guaranteed: int
+    limit: int | None
+    borrowing_limit: int | None
+    lending_limit: int | None
+    weight: int | None
+    per_user_limit: int | None
+    valid_from: datetime
+    valid_to: datetime | None
+    request_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaStep:
+    """Which quota holds from when to when; None where the team has none."""
+
+    from_at: datetime
+    to_at: datetime
+    quota: QuotaRow | None
+
+
+def valid_at(at: datetime) -> Q:
+    """Rows that hold at an instant."""
+    return Q(valid_from__lte=at) & (Q(valid_to__isnull=True) | Q(valid_to__gt=at))
+
+
+def valid_within(window: Period) -> Q:
+    """Rows that hold at some time in the window."""
+    still = Q(valid_to__isnull=True) | Q(valid_to__gt=window.from_at)
+    return Q(valid_from__lt=window.to_at) & still
+
+
+def get_quota(*, team_id: int, pool_id: int, at: datetime) -> QuotaRow | None:
+    """The figures that hold at an instant, or None."""
+    row = Quota.objects.filter(valid_at(at), team_id=team_id, pool_id=pool_id).first()
+    return row_of(row) if row else None
+
+
+def list_quotas(
+    *, at: datetime, pool_id: int | None = None, team_ids: Iterable[int] | None = None
+) -> list[QuotaRow]:
+    """All figures that hold at an instant, by pool and team."""
+    return [row_of(q) for q in _narrowed(Quota.objects.filter(valid_at(at)), pool_id, team_ids)]
+
+
+def list_changes(
+    *, after: datetime, pool_id: int | None = None, team_ids: Iterable[int] | None = None
+) -> list[QuotaRow]:
+    """Figures agreed on that begin only after an instant, by pool, team and time."""
+    rows = Quota.objects.filter(valid_from__gt=after)
+    return [row_of(q) for q in _narrowed(rows, pool_id, team_ids)]
+
+
+def list_history(*, team_id: int, pool_id: int) -> list[QuotaRow]:
+    """Every figure the team had, has and will have in the pool, oldest first."""
+    rows = Quota.objects.filter(team_id=team_id, pool_id=pool_id).order_by("valid_from")
+    return [row_of(q) for q in rows]
+
+
+def quota_steps(
+    *, team_id: int, pool_id: int, from_at: datetime, to_at: datetime | None = None
+) -> tuple[QuotaStep, ...]:
+    """Which quota holds over the window, without a gap."""
+    window = Period(from_at, to_at or FOREVER)
+    found: list[QuotaStep] = []
+    reached = window.from_at
+    for row in list_within([team_id], pool_id, window):
+        part = clip(row.valid_from, row.valid_to or FOREVER, window)
+        if part is None:
+            continue
+        if part.from_at > reached:
+            found.append(QuotaStep(reached, part.from_at, None))
+        found.append(QuotaStep(part.from_at, part.to_at, row))
+        reached = part.to_at
+    if reached < window.to_at:
+        found.append(QuotaStep(reached, window.to_at, None))
+    return tuple(found)
+
+
+def guaranteed_steps(
+    *, team_ids: Iterable[int], pool_id: int, from_at: datetime, to_at: datetime | None = None
+) -> tuple[Span, ...]:
+    """The sum of these teams' guarantees over the window, without a gap."""
+    window = Period(from_at, to_at or FOREVER)
+    rows = list_within(team_ids, pool_id, window)
+    return steps((Span(r.valid_from, r.valid_to or FOREVER, r.guaranteed) for r in rows), window)
+
+
+def list_within(team_ids: Iterable[int], pool_id: int, window: Period) -> list[QuotaRow]:
+    """Figures of these teams that hold at some time in the window, by team and time."""
+    rows = Quota.objects.filter(valid_within(window))
+    return [row_of(q) for q in _narrowed(rows, pool_id, team_ids)]
+
+
+def _narrowed(
+    rows: QuerySet[Quota], pool_id: int | None, team_ids: Iterable[int] | None
+) -> QuerySet[Quota]:
+    if pool_id is not None:
+        rows = rows.filter(pool_id=pool_id)
+    if team_ids is not None:
+        rows = rows.filter(team_id__in=list(team_ids))
+    return rows.order_by("pool_id", "team_id", "valid_from")
+
+
+def row_of(quota: Quota) -> QuotaRow:
+    """A quota as a frozen answer."""
+    return QuotaRow(
+        id=quota.pk, team_id=quota.team_id, pool_id=quota.pool_id, guaranteed=quota.guaranteed,
+        limit=quota.limit, borrowing_limit=quota.borrowing_limit,
+        lending_limit=quota.lending_limit, weight=quota.weight,
+        per_user_limit=quota.per_user_limit, valid_from=quota.valid_from,
+        valid_to=quota.valid_to, request_id=quota.request_id,
+    )  # fmt: skip
