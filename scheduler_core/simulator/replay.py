@@ -1,0 +1,109 @@
+"""The event loop: time jumps from event to event, and one decision follows all of one second."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from scheduler_core.simulator.events import Event, Events, Rank
+from scheduler_core.simulator.log import NEVER, Log, Spell
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A running job that is preempted; `lost_seconds` of its work must be done again."""
+
+    job: int
+    lost_seconds: int
+
+
+class Decider(Protocol):
+    """What the loop asks: it is told what happened and says who starts and who stops.
+
+    Jobs are numbered by their place in the trace. A job that was stopped waits again at once.
+    """
+
+    def arrive(self, job: int) -> None:
+        """Take note of a job that begins to wait."""
+        ...
+
+    def finish(self, job: int) -> None:
+        """Take note that a running job has ended."""
+        ...
+
+    def happen(self, event: Event) -> None:
+        """Take note of anything else: a reservation's edge, a node's failure or repair."""
+        ...
+
+    def decide(self, now: int) -> tuple[Sequence[int], Sequence[Stop]]:
+        """Return the jobs that start now, and those preempted for them."""
+        ...
+
+
+class Replay:
+    """One run of a trace through a decider. `log` is complete after `run`."""
+
+    def __init__(self, log: Log, decider: Decider, others: Iterable[Event] = ()) -> None:
+        """Prepare to run; `others` are events beside the jobs' own."""
+        self.log = log
+        self._decider = decider
+        self._events = Events()
+        self._events.add_all(list(log.submitted), Rank.ARRIVAL)
+        for event in others:
+            self._events.add(event.at, event.rank, event.subject)
+        self._left = list(log.durations)
+        self._turn = [0] * len(self._left)
+        self._since = [NEVER] * len(self._left)
+
+    def run(self, until: int | None = None) -> Log:
+        """Run to the end, or to the first event after `until`; return the log.
+
+        Jobs still running then have a spell up to `until` and no finish.
+        """
+        events, decider = self._events, self._decider
+        now = events.next_time()
+        while now is not None and (until is None or now <= until):
+            while events.next_time() == now:
+                self._happen(events.pop())
+            starts, stops = decider.decide(now)
+            self.log.decisions += 1
+            for stop in stops:
+                self._stop(stop, now)
+            for job in starts:
+                self._start(job, now)
+            now = events.next_time()
+        if until is not None:
+            self._cut(until)
+        return self.log
+
+    def _happen(self, event: Event) -> None:
+        if event.rank is Rank.ARRIVAL:
+            self._decider.arrive(event.subject)
+        elif event.rank is not Rank.END:
+            self._decider.happen(event)
+        elif event.turn == self._turn[event.subject]:
+            self._decider.finish(event.subject)
+            self._end_spell(event.subject, event.at, 0)
+            self.log.finished[event.subject] = event.at
+
+    def _start(self, job: int, now: int) -> None:
+        if self.log.started[job] == NEVER:
+            self.log.started[job] = now
+        self._since[job] = now
+        self._events.add(now + self._left[job], Rank.END, job, self._turn[job])
+
+    def _stop(self, stop: Stop, now: int) -> None:
+        ran = now - self._since[stop.job]
+        self._left[stop.job] -= ran - stop.lost_seconds
+        self._turn[stop.job] += 1
+        self._end_spell(stop.job, now, stop.lost_seconds)
+        self.log.preemptions += 1
+
+    def _end_spell(self, job: int, now: int, lost: int) -> None:
+        spell = Spell(job, self._since[job], now, self.log.gpu_milli[job], lost)
+        self.log.spells.append(spell)
+        self._since[job] = NEVER
+
+    def _cut(self, until: int) -> None:
+        for job, since in enumerate(self._since):
+            if since != NEVER:
+                self._end_spell(job, until, 0)
