@@ -19,10 +19,11 @@ MOST = 10**15
 
 
 class Fault(ValueError):
-    """A document breaks the contract; `path` says where, `problem` says how."""
+    """A document breaks the contract; `path` says where, `problem` says how. Told in one line."""
 
     def __init__(self, path: str, problem: str) -> None:
-        super().__init__(f"{path}: {problem}" if path else problem)
+        told = f"{path}: {problem}" if path else problem
+        super().__init__(" ".join(told.splitlines()))
         self.path = path
         self.problem = problem
 
