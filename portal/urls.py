@@ -10,20 +10,32 @@ from django.views.generic import RedirectView
 
 from portal.dashboards import permissions as dashboards_permissions
 from portal.dashboards import urls as dashboards_urls
+from portal.inventory import permissions as inventory_permissions
+from portal.inventory import urls as inventory_urls
 from portal.operations import permissions as operations_permissions
 from portal.operations import urls as operations_urls
+from portal.quotas import permissions as quotas_permissions
+from portal.quotas import urls as quotas_urls
+from portal.reservations import permissions as reservations_permissions
+from portal.reservations import urls as reservations_urls
 from portal.teams import permissions as teams_permissions
 from portal.teams import urls as teams_urls
 from portal.teams.permissions import Rule
 
 ACCESS_RULES: dict[str, Rule] = {
     **teams_permissions.RULES,
+    **inventory_permissions.RULES,
+    **quotas_permissions.RULES,
+    **reservations_permissions.RULES,
     **operations_permissions.RULES,
     **dashboards_permissions.RULES,
 }
 
 api_patterns = [
     *teams_urls.api_patterns,
+    *inventory_urls.api_patterns,
+    *quotas_urls.api_patterns,
+    *reservations_urls.api_patterns,
 ]
 urlpatterns = [
     path("admin/login/", RedirectView.as_view(pattern_name="account_login"), name="admin-login"),

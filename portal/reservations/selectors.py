@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import QuerySet
+
 from portal.common.errors import Missing
 from portal.reservations.models import Reservation, ReservationState, Source
 
@@ -60,6 +62,26 @@ def list_reservations(
     if team_ids is not None:
         rows = rows.filter(team_id__in=list(team_ids))
     return [row_of(r) for r in rows.order_by("starts_at", "id")]
+
+
+def query_reservations(
+    *,
+    pool_id: int | None = None,
+    team_id: int | None = None,
+    state: str | None = None,
+    from_at: datetime | None = None,
+    to_at: datetime | None = None,
+) -> QuerySet[Reservation]:
+    """Reservations for a list that is paged by the database, newest start first."""
+    wanted = {
+        "pool_id": pool_id,
+        "team_id": team_id,
+        "state": state,
+        "ends_at__gt": from_at,
+        "starts_at__lt": to_at,
+    }
+    chosen = {name: value for name, value in wanted.items() if value is not None}
+    return Reservation.objects.filter(**chosen).order_by("-starts_at", "-id")
 
 
 def list_open(*, at: datetime, cluster_id: int | None = None) -> list[ReservationRow]:
