@@ -1,4 +1,4 @@
-"""The engine's plan → what it says of each workload, of each pod, and of each team's use. Pure."""
+"""The engine's plan → what it says of each workload, each pod and each team's use. Pure."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field

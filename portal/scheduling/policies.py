@@ -14,22 +14,16 @@ from scheduler_core import model as engine
 DEFAULT_RULES: dict[str, object] = {
     "order": "fair_share",
     "placement": "pack",
-    "backfill": "conservative",
+    "backfill": "off",
     "head_blocks": False,
-    "preemption": {
-        "enabled": True,
-        "strategies": ["final"],
-        "min_runtime_seconds": 600,
-        "max_lost_gpu_seconds_per_cycle": None,
-        "cost_gate": True,
-    },
+    "preemption": {"enabled": False},
     "hybrid": None,
     "usage_weight_k": 0,
     "half_life_seconds": 604_800,
     "aging_seconds_per_point": 3600,
     "seed": 0,
 }
-"""What a cluster without a policy row follows."""
+"""What a cluster without a policy row follows: no more than the engine does today."""
 
 
 def get_policy(*, cluster_id: int, now: datetime) -> Policy | None:
