@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
+from scheduler_core.resources import DEVICE
 from scheduler_core.simulator.events import Event
 from scheduler_core.simulator.replay import Stop
 from scheduler_core.simulator.usage import Usage
@@ -123,7 +124,7 @@ class Counted:
         if self._balance is not None:
             self._balance.end(self._teams[job], devices * len(nodes))
 
-    def happen(self, event: Event) -> None:
+    def happen(self, event: Event) -> Sequence[Stop]:
         """Refuse: raises `NotImplementedError`, for here nodes do not fail."""
         raise NotImplementedError(event.rank.name)
 
@@ -171,7 +172,7 @@ class Balance:
     """The teams' keys of the moment: decayed use ÷ weight, a start charged a tick at once."""
 
     def __init__(self, share: Share) -> None:
-        self._usage = Usage(len(share.weights), share.half_life_seconds)
+        self._usage = Usage(share.half_life_seconds, [0] * len(share.weights))
         self._tick = share.tick_seconds
         common = _product(share.weights)
         self._factors = [common // weight for weight in share.weights]
@@ -180,17 +181,17 @@ class Balance:
     def advance(self, now: int) -> None:
         """Let time pass."""
         self._usage.advance(now)
-        used = self._usage.used()
+        used = self._usage.gpu_seconds()
         self.keys = [amount * factor for amount, factor in zip(used, self._factors, strict=True)]
 
     def start(self, team: int, devices: int) -> None:
         """Charge a start."""
-        self._usage.change(team, devices * 1000)
-        self.keys[team] += devices * 1_000_000 * self._tick * self._factors[team]
+        self._usage.change(team, devices * DEVICE)
+        self.keys[team] += devices * self._tick * self._factors[team]
 
     def end(self, team: int, devices: int) -> None:
         """Take note of an end."""
-        self._usage.change(team, -devices * 1000)
+        self._usage.change(team, -devices * DEVICE)
 
 
 def _product(weights: Sequence[int]) -> int:

@@ -30,8 +30,11 @@ class Decider(Protocol):
         """Take note that a running job has ended."""
         ...
 
-    def happen(self, event: Event) -> None:
-        """Take note of anything else: a reservation's edge, a node's failure or repair."""
+    def happen(self, event: Event) -> Sequence[Stop]:
+        """Take note of anything else: a reservation's edge, a node's failure or repair.
+
+        Returns the jobs this stops; they wait again at once.
+        """
         ...
 
     def decide(self, now: int) -> tuple[Sequence[int], Sequence[Stop]]:
@@ -79,7 +82,8 @@ class Replay:
         if event.rank is Rank.ARRIVAL:
             self._decider.arrive(event.subject)
         elif event.rank is not Rank.END:
-            self._decider.happen(event)
+            for stop in self._decider.happen(event):
+                self._stop(stop, event.at)
         elif event.turn == self._turn[event.subject]:
             self._decider.finish(event.subject)
             self._end_spell(event.subject, event.at, 0)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from scheduler_core.model import Workload
 from scheduler_core.resources import DEVICE
 from scheduler_core.simulator.counted import Ask, Counted, Key, Share
+from scheduler_core.simulator.live import Live
 from scheduler_core.simulator.log import Log
 from scheduler_core.simulator.replay import Replay
 from scheduler_core.simulator.scenario import PLENTY, Scenario
@@ -70,7 +71,14 @@ def counted(scenario: Scenario) -> Counted:
 
 def replay(scenario: Scenario, until: int | None = None) -> Log:
     """Replay to the end, or up to a moment, and return what happened."""
-    return Replay(log_of(scenario), counted(scenario)).run(until)
+    if can_be_counted(scenario):
+        return Replay(log_of(scenario), counted(scenario)).run(until)
+    return Replay(log_of(scenario), planned(scenario)).run(until)
+
+
+def planned(scenario: Scenario) -> Live:
+    """Return the decider that asks the planner."""
+    return Live(scenario.snapshot, scenario.workloads)
 
 
 def _plain(cpu_milli: int, memory_mib: int) -> bool:

@@ -1,7 +1,8 @@
 """A trace made into what the engine knows: one pool, its nodes, teams and workloads.
 
 Every team gets a quota of nothing guaranteed and no limit, so that the whole cluster is there to be
-borrowed and only the order decides. The snapshot holds no workloads; these come one by one.
+borrowed and only the order decides. All work is therefore preemptible: what may not be stopped is
+never started on borrowed devices. The snapshot holds no workloads; these come one by one.
 """
 
 import re
@@ -103,7 +104,6 @@ def _workload(number: int, job: Job, tasks: int, per_task: model.PerTask) -> mod
         per_task=per_task,
         kind=_kind(job.kind),
         priority=job.priority,
-        preemptible=job.preemptible,
         gpu_models=job.gpu_models,
         duration_seconds=job.duration_seconds if announced is None else announced,
     )

@@ -4,6 +4,7 @@ Use fades by half in every half-life while running work adds to it; between two 
 integrated exactly: used(t) = used · 0.5^(Δt/h) + running · (1 − 0.5^(Δt/h)) · h / ln 2.
 """
 
+from collections.abc import Sequence
 from math import log
 
 import numpy as np
@@ -16,10 +17,11 @@ LN_2 = log(2)
 class Usage:
     """Use of each team in milli-GPU-seconds, decayed to the moment of the last `advance`."""
 
-    def __init__(self, teams: int, half_life: int) -> None:
+    def __init__(self, half_life: int, gpu_seconds: Sequence[int]) -> None:
+        """Begin with what each team has used so far."""
         self._half_life = half_life
-        self._used = np.zeros(teams)
-        self._running = np.zeros(teams)
+        self._used = np.array(gpu_seconds, np.float64) * DEVICE
+        self._running = np.zeros(len(gpu_seconds))
         self._now: int | None = None
 
     def advance(self, now: int) -> None:
@@ -35,10 +37,7 @@ class Usage:
         """Count a team's work that starts, or with a negative amount ends, now."""
         self._running[team] += gpu_milli
 
-    def used(self) -> list[int]:
-        """Return each team's use in millionths of a GPU-second, as the engine counts it.
-
-        Rounded to a whole milli-GPU-second.
-        """
-        rounded: list[int] = np.rint(self._used).astype(np.int64).tolist()
-        return [amount * DEVICE for amount in rounded]
+    def gpu_seconds(self) -> list[int]:
+        """Return each team's use in whole GPU-seconds, as a snapshot says it."""
+        rounded: list[int] = np.rint(self._used / DEVICE).astype(np.int64).tolist()
+        return rounded

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scheduler_core import model
 from scheduler_core.simulator import running, writing
 from scheduler_core.simulator.counted import Ask, Shelf
-from scheduler_core.simulator.events import Events, Rank
+from scheduler_core.simulator.events import Event, Events, Rank
 from scheduler_core.simulator.log import Log, Spell
 from scheduler_core.simulator.replay import Replay, Stop
 from scheduler_core.simulator.report import report
@@ -126,28 +126,28 @@ def test_the_fullest_node_that_fits_is_taken_first() -> None:
 
 
 def test_decayed_use_settles_at_what_constant_running_gives() -> None:
-    usage = Usage(1, half_life=100)
+    usage = Usage(100, [0])
     usage.advance(0)
-    usage.change(0, 1000)
+    usage.change(0, 1_000_000)
     usage.advance(5_000)
-    assert usage.used()[0] / 1e6 == pytest.approx(100 / 0.693147, rel=1e-5)
-    usage.change(0, -1000)
+    assert usage.gpu_seconds() == [round(100 * 1000 / 0.693147)]
+    usage.change(0, -1_000_000)
     usage.advance(5_100)
-    assert usage.used()[0] / 1e6 == pytest.approx(50 / 0.693147, rel=1e-5)
+    assert usage.gpu_seconds() == [round(50 * 1000 / 0.693147)]
 
 
 @given(st.lists(st.integers(0, 500), min_size=1, max_size=8))
 def test_many_small_steps_of_decay_equal_one_large_one(steps: list[int]) -> None:
-    small_steps, one_step = Usage(1, 300), Usage(1, 300)
+    small_steps, one_step = Usage(300, [0]), Usage(300, [0])
     now = 0
     for usage in (small_steps, one_step):
         usage.advance(0)
-        usage.change(0, 2000)
+        usage.change(0, 2_000_000)
     for step in steps:
         now += step
         small_steps.advance(now)
     one_step.advance(now)
-    assert small_steps.used()[0] == pytest.approx(one_step.used()[0], rel=1e-9, abs=1000)
+    assert small_steps.gpu_seconds()[0] == pytest.approx(one_step.gpu_seconds()[0], abs=1)
 
 
 class Preempts:
@@ -165,8 +165,8 @@ class Preempts:
         if job == 1:
             self.waiting.append(0)
 
-    def happen(self, event: object) -> None:
-        raise NotImplementedError
+    def happen(self, event: Event) -> list[Stop]:
+        raise NotImplementedError(event)
 
     def decide(self, now: int) -> tuple[list[int], list[Stop]]:
         starts, self.waiting = self.waiting, []

@@ -1,0 +1,179 @@
+"""The planner as a decider: its state is kept, events are applied to it, and `decide` is called.
+
+What a single event changes is changed in place. What changes many things at once (preemption, a
+node's failure, the edge of a quota or reservation) builds the state anew from the snapshot of that
+moment; a test shows both ways to give the same state.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from heapq import heappop, heappush
+
+from scheduler_core import planner
+from scheduler_core.model import Plan, Preempted, Running, Snapshot, Start, Workload
+from scheduler_core.scratch import USED_UNIT, State
+from scheduler_core.scratch.terms import boundaries
+from scheduler_core.simulator.events import Event, Rank
+from scheduler_core.simulator.replay import Stop
+from scheduler_core.simulator.usage import Usage
+
+
+class Live:
+    """The engine on a cluster that lives.
+
+    `base` gives nodes, teams and terms; `workloads` are numbered by place and have unique ids. All
+    of them arrive later; teams begin with the use that `base` says. `plan` is the last one made.
+    """
+
+    def __init__(self, base: Snapshot, workloads: Sequence[Workload]) -> None:
+        self.plan: Plan | None = None
+        self._base = base
+        self._workloads = workloads
+        self._number = {one.id: number for number, one in enumerate(workloads)}
+        self._team = {team.name: number for number, team in enumerate(base.teams)}
+        self._usage = Usage(
+            base.policy.half_life_seconds, [team.used_gpu_seconds for team in base.teams]
+        )
+        self._down: set[int] = set()
+        # In the order in which they began to wait, and to run.
+        self._waiting: dict[str, Workload] = {}
+        self._running: dict[str, Workload] = {}
+        self._expected: list[tuple[int, str]] = []
+        self._now = base.now
+        self.state = State(self.snapshot())
+        self._is_stale = False
+
+    def snapshot(self) -> Snapshot:
+        """Return the snapshot of this moment."""
+        used = self._usage.gpu_seconds()
+        nodes = self._base.nodes
+        if self._down:
+            nodes = tuple(
+                replace(node, schedulable=False) if number in self._down else node
+                for number, node in enumerate(nodes)
+            )
+        return replace(
+            self._base,
+            now=self._now,
+            teams=tuple(
+                replace(team, used_gpu_seconds=amount)
+                for team, amount in zip(self._base.teams, used, strict=True)
+            ),
+            nodes=nodes,
+            workloads=(*self._waiting.values(), *self._running.values()),
+        )
+
+    def arrive(self, job: int) -> None:
+        """Take note of a workload that begins to wait."""
+        workload = self._workloads[job]
+        self._waiting[workload.id] = workload
+        self.state.waiting[workload.id] = workload
+
+    def finish(self, job: int) -> None:
+        """Take note that a running workload has ended."""
+        name = self._workloads[job].id
+        self._leave(name)
+        if not self._is_stale:
+            self.state.stop(self.state.running[name])
+
+    def happen(self, event: Event) -> Sequence[Stop]:
+        """Take note of a node's failure or repair, or of an edge in the terms."""
+        self._is_stale = True
+        if event.rank is Rank.REPAIR:
+            self._down.discard(event.subject)
+        if event.rank is not Rank.FAILURE:
+            return ()
+        self._down.add(event.subject)
+        node = self._base.nodes[event.subject].name
+        hit = [
+            one.id
+            for one in self._running.values()
+            if one.running and any(place.node == node for place in one.running.placements)
+        ]
+        return [self._stop(name, event.at, self._unsaved(name, event.at)) for name in hit]
+
+    def decide(self, now: int) -> tuple[Sequence[int], Sequence[Stop]]:
+        """Call the planner on the state of now; return what starts and what is preempted."""
+        self._advance(now)
+        self.plan = planner.decide(self.state)
+        stops = [self._preempt(one, now) for one in self.plan.preemptions]
+        for start in self.plan.starts:
+            self._start(start, now)
+        if stops:
+            self._is_stale = True
+        elif not self._is_stale:
+            self._start_in_place(self.plan.starts)
+        return [self._number[start.workload] for start in self.plan.starts], stops
+
+    def _advance(self, now: int) -> None:
+        self._usage.advance(now)
+        self._now = now
+        snapshot = self.snapshot()
+        if self._is_stale:
+            self.state = State(snapshot)
+            self._is_stale = False
+            return
+        self.state.now = now
+        self.state.snapshot = snapshot
+        self.state.used = [team.used_gpu_seconds * USED_UNIT for team in snapshot.teams]
+        while self._expected and self._expected[0][0] <= now:
+            held = self.state.running.get(heappop(self._expected)[1])
+            # Its owner was wrong: from now on nobody knows when it ends.
+            if held is not None and held.ends_at is not None and held.ends_at <= now:
+                self.state.running[held.workload.id] = replace(held, ends_at=None)
+
+    def _start(self, start: Start, now: int) -> None:
+        workload = self._waiting.pop(start.workload)
+        running = replace(workload, running=Running(now, start.placements))
+        self._running[start.workload] = running
+        self._usage.change(self._team[workload.team], workload.gpu_milli)
+        if workload.duration_seconds is not None:
+            heappush(self._expected, (now + workload.duration_seconds, workload.id))
+
+    def _start_in_place(self, starts: Sequence[Start]) -> None:
+        state = self.state
+        for start in starts:
+            running = self._running[start.workload]
+            spots = [(state.nodes.index[place.node], place.tasks) for place in start.placements]
+            pool = state.nodes.pool_of[spots[0][0]]
+            held = state.start(state.waiting[start.workload], pool, spots)
+            state.running[start.workload] = replace(held, workload=running, fresh=False)
+
+    def _preempt(self, preempted: Preempted, now: int) -> Stop:
+        milli = self._running[preempted.workload].gpu_milli
+        lost = preempted.lost_gpu_seconds * 1000 // milli if milli else 0
+        return self._stop(preempted.workload, now, lost)
+
+    def _stop(self, name: str, now: int, lost: int) -> Stop:
+        """Stop running work and let it wait again for what is left of it."""
+        running = self._leave(name)
+        assert running.running is not None
+        ran = now - running.running.started_at
+        lost = min(lost, ran)
+        announced = running.duration_seconds
+        left = None if announced is None else max(1, announced - ran + lost)
+        self._waiting[name] = replace(running, running=None, duration_seconds=left)
+        return Stop(self._number[name], lost)
+
+    def _leave(self, name: str) -> Workload:
+        running = self._running.pop(name)
+        self._usage.change(self._team[running.team], -running.gpu_milli)
+        return running
+
+    def _unsaved(self, name: str, now: int) -> int:
+        """Return the work since the last save, in seconds; all of it where nothing is saved."""
+        workload = self._running[name]
+        assert workload.running is not None
+        begun = workload.running.started_at
+        saved = None if workload.checkpoint is None else workload.checkpoint.last_saved_at
+        return now - max(begun, begun if saved is None else saved)
+
+
+def edges(snapshot: Snapshot) -> list[Event]:
+    """Return an event for each later moment at which quotas, reservations or maintenance change."""
+    moments = set(boundaries(snapshot))
+    for entry in snapshot.maintenance:
+        moments |= {entry.starts_at, entry.ends_at}
+    return [
+        Event(moment, Rank.RESERVATION, 0, 0) for moment in sorted(moments) if moment > snapshot.now
+    ]

@@ -1,0 +1,139 @@
+"""The planner inside the replay: the kept state is the state built anew, and counting agrees."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler_core import model, planner
+from scheduler_core.model import Preemption
+from scheduler_core.scratch import State
+from scheduler_core.simulator import running
+from scheduler_core.simulator.events import Event, Rank
+from scheduler_core.simulator.live import Live, edges
+from scheduler_core.simulator.replay import Replay
+from scheduler_core.simulator.scenario import equal_nodes, scenario
+from scheduler_core.traces import Job, Node
+
+jobs = st.lists(
+    st.builds(
+        lambda at, long, gpus, team, priority: Job(
+            f"{at}-{gpus}", at, long, gpus * 1000, team=team, priority=priority
+        ),
+        st.integers(0, 60),
+        st.integers(0, 40),
+        st.sampled_from([1, 1, 2, 4, 8, 16]),
+        st.sampled_from("abc"),
+        st.integers(0, 2),
+    ),
+    min_size=1,
+    max_size=25,
+)
+policies = st.builds(
+    lambda order, head_blocks: model.Policy(
+        order=order, head_blocks=head_blocks, backfill="off", half_life_seconds=50
+    ),
+    st.sampled_from(sorted(running.COUNTED_KEYS)),
+    st.booleans(),
+)
+
+
+@given(jobs, policies, st.sampled_from(["2x8", "1x16", "3x8"]))
+def test_counting_starts_what_the_planner_starts(
+    some: list[Job], policy: model.Policy, cluster: str
+) -> None:
+    plan = scenario(some, equal_nodes(cluster), policy)
+    assert running.can_be_counted(plan)
+    by_counting = Replay(running.log_of(plan), running.counted(plan)).run()
+    by_planning = Replay(running.log_of(plan), running.planned(plan)).run()
+    assert by_counting.started == by_planning.started
+    assert sorted(by_counting.spells) == sorted(by_planning.spells)
+
+
+def assert_same(kept: State, anew: State) -> None:
+    """Compare all that decisions depend on."""
+    for name in ("devices", "whole", "gpu_free", "cpu_free", "memory_free", "usable"):
+        assert np.array_equal(getattr(kept.nodes, name), getattr(anew.nodes, name)), name
+    for mine, theirs in zip(kept.books, anew.books, strict=True):
+        assert (mine.own, mine.below, mine.firm) == (theirs.own, theirs.below, theirs.firm)
+        assert {who: milli for who, milli in mine.people.items() if milli} == theirs.people
+    assert (kept.now, kept.used) == (anew.now, anew.used)
+    assert kept.waiting == anew.waiting
+    assert kept.running == anew.running
+
+
+class Checked(Live):
+    """Compares the kept state, and the plan made of it, with those built anew, at each step."""
+
+    def _advance(self, now: int) -> None:
+        super()._advance(now)
+        anew = State(self.snapshot())
+        assert_same(self.state, anew)
+        assert planner.decide(self.state) == planner.plan(self.snapshot())
+
+
+@given(
+    jobs,
+    st.sampled_from(model.ORDERS),
+    st.sampled_from(["pack", "spread"]),
+    st.sampled_from(["off", "easy", "conservative"]),
+)
+def test_a_state_after_events_equals_the_state_built_anew(
+    some: list[Job], order: str, placement: str, backfill: str
+) -> None:
+    policy = model.Policy(
+        order=order,
+        placement=placement,
+        backfill=backfill,
+        half_life_seconds=50,
+        preemption=Preemption(enabled=True, min_runtime_seconds=5),
+    )
+    plan = scenario(some, equal_nodes("2x8"), policy)
+    log = Replay(running.log_of(plan), Checked(plan.snapshot, plan.workloads)).run()
+    assert min(log.finished) >= 0
+
+
+def test_an_owner_who_was_wrong_leaves_the_end_unknown() -> None:
+    some = [Job("a", 0, 100, 8000, estimate_seconds=10), Job("b", 20, 5, 8000)]
+    plan = scenario(some, equal_nodes("1x8"), model.Policy(order="fifo"))
+    log = Replay(running.log_of(plan), Checked(plan.snapshot, plan.workloads)).run()
+    assert log.started == [0, 100]
+
+
+def test_shares_of_devices_go_through_the_planner() -> None:
+    some = [Job("a", 0, 10, 600), Job("b", 0, 10, 600), Job("c", 0, 10, 400)]
+    plan = scenario(some, [Node("n", 1, 8000, 8000)], model.Policy(order="fifo", backfill="off"))
+    assert not running.can_be_counted(plan)
+    assert running.replay(plan).started == [0, 10, 0]
+
+
+def test_a_failed_node_stops_its_work_and_serves_again_after_repair() -> None:
+    some = [Job("a", 0, 50, 8000)]
+    plan = scenario(some, equal_nodes("1x8"), model.Policy(order="fifo"))
+    failure, repair = Event(20, Rank.FAILURE, 0, 0), Event(30, Rank.REPAIR, 0, 0)
+    decider = Checked(plan.snapshot, plan.workloads)
+    log = Replay(running.log_of(plan), decider, [failure, repair]).run()
+    assert [(spell.start, spell.end, spell.lost_seconds) for spell in log.spells] == [
+        (0, 20, 20),
+        (30, 80, 0),
+    ]
+
+
+def test_edges_are_the_later_moments_at_which_terms_change() -> None:
+    snapshot = model.Snapshot(
+        now=10,
+        teams=(model.Team("a"),),
+        pools=(model.Pool("p"),),
+        quotas=(model.Quota("a", "p", 0, valid_to=40),),
+        maintenance=(model.Maintenance("n", 5, 30),),
+        nodes=(model.Node("n", "p", 8, 0, 0),),
+    )
+    assert [event.at for event in edges(snapshot)] == [30, 40]
+
+
+@pytest.mark.parametrize("order", ["fifo", "fair_share"])
+def test_the_planner_starts_each_job_once_and_all_of_them(order: str) -> None:
+    some = [Job(f"j{number}", number % 7, 9, 1000 * (1 + number % 8)) for number in range(60)]
+    plan = scenario(some, equal_nodes("2x8"), model.Policy(order=order, backfill="off"))
+    log = Replay(running.log_of(plan), running.planned(plan)).run()
+    assert len(log.spells) == 60
