@@ -1,0 +1,138 @@
+"""The port every cluster stands behind: objects as Kubernetes writes them, and five verbs.
+
+Objects are plain manifests (dictionaries) with `metadata.uid`, `metadata.resourceVersion` and
+`metadata.managedFields`; whoever reads one must not change it. A `Listing` also carries the last
+state of what was deleted since the version the reader last saw, as a watch would have told it, so
+that a pod that came and went between two reads is still known to the second. A port that cannot
+tell leaves `deleted` empty; what is missing is then closed at its last sight.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Manifest = Mapping[str, Any]
+
+MANAGER = "evenshare"
+FENCE = "evenshare.io/fence"
+POOL = "evenshare.io/pool"
+TEAM = "evenshare.io/team"
+DEVICES = "evenshare.io/devices"
+
+
+class ClusterError(Exception):
+    """What a cluster, or the way to it, answers instead of doing as asked.
+
+    ClusterError
+    ├── Unreachable       no answer: network, time-out, wrong address, a server that is not up
+    ├── TooMany           429: come back after `retry_after` seconds
+    ├── Gone              410: the version asked from is too old; list anew
+    ├── NotFound          404
+    ├── StaleVersion      409: the object is not at the resourceVersion the write was made for
+    ├── FieldConflict     409: another manager owns a field; `owners` says which and who
+    └── Refused           403, 422: quota, policy, immutable field, invalid object
+    """
+
+
+class Unreachable(ClusterError):
+    """The cluster gave no answer."""
+
+
+class TooMany(ClusterError):
+    """The cluster asks for patience."""
+
+    def __init__(self, message: str, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Gone(ClusterError):
+    """The version asked from is too old to tell what changed since."""
+
+
+class NotFound(ClusterError):
+    """There is no such object."""
+
+
+class StaleVersion(ClusterError):
+    """The object has moved on since it was read."""
+
+
+class FieldConflict(ClusterError):
+    """Fields belong to another manager. `owners` maps a field to the manager's name."""
+
+    def __init__(self, message: str, owners: Mapping[str, str]) -> None:
+        super().__init__(message)
+        self.owners = dict(owners)
+
+
+class Refused(ClusterError):
+    """The cluster's own rules say no."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Objects of one kind as of `version`, and the last state of those deleted since `since`."""
+
+    items: tuple[Manifest, ...]
+    version: str
+    deleted: tuple[Manifest, ...] = ()
+
+
+class ClusterPort(Protocol):
+    """What the portal asks of a cluster, real or simulated. Every call may raise `ClusterError`."""
+
+    def nodes(self) -> Listing:
+        """Return the machines."""
+        ...
+
+    def namespaces(self) -> Listing:
+        """Return the namespaces."""
+        ...
+
+    def quotas(self) -> Listing:
+        """Return every ResourceQuota with its status."""
+        ...
+
+    def priority_classes(self) -> Listing:
+        """Return every PriorityClass."""
+        ...
+
+    def owners(self, *, since: str = "") -> Listing:
+        """Return the Jobs; later kinds of owner join them."""
+        ...
+
+    def pods(self, *, since: str = "") -> Listing:
+        """Return the pods, also finished ones that the cluster still keeps."""
+        ...
+
+    def events(self) -> Listing:
+        """Return the warnings of owners whose pods were refused (reason FailedCreate)."""
+        ...
+
+    def apply(
+        self,
+        manifest: Manifest,
+        *,
+        manager: str,
+        fence: int | None = None,
+        resource_version: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> Manifest:
+        """Make the fields of `manifest` so, as `manager`, and return the object.
+
+        Server-side apply: fields left out that this manager set before are removed, fields of
+        other managers with another value raise `FieldConflict` unless `force`. With a
+        `resource_version` the object must still be at it (`StaleVersion`). `fence` is written
+        beside as an annotation.
+        """
+        ...
+
+    def delete(self, kind: str, namespace: str, name: str, *, uid: str = "") -> None:
+        """Delete an object; with a `uid` only if it is still that one (`StaleVersion`)."""
+        ...
+
+    def evict(self, namespace: str, name: str, *, grace_seconds: int | None = None) -> None:
+        """Ask a pod to go, as the eviction API does; its devices are free when it is gone."""
+        ...

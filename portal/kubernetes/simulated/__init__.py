@@ -1,0 +1,24 @@
+"""A cluster that lives in a file of its own, behind the same port as Kubernetes.
+
+It keeps its own books, runs on the time its caller gives it, and knows nothing of our plan: a job
+controller creates pods and is refused by quotas, a scheduler spreads pods over nodes and evicts by
+priority class, nodes are lost and repaired, jobs end, fail and are cancelled. Everything drawn by
+chance hangs on a seed and a name, never on the order of calls, so that a run that was stopped and
+started again goes on exactly as one that was not.
+
+| module | holds |
+|---|---|
+| `records` | nodes, jobs, pods and objects as they are kept |
+| `chance` | numbers from a seed and a name |
+| `workshop` | the state in memory: who holds which device, who has used how much of a quota |
+| `controller`, `scheduler`, `lifecycle` | what happens: pods created, bound, evicted, ended |
+| `clockwork` | the order in which it happens |
+| `tenants` | jobs of a trace, with what the trace lacks, and the class a person names |
+| `objects`, `fields` | the same as Kubernetes objects, and who manages which field |
+| `file` | the file: atomic, one writer at a time, books that only grow |
+| `cluster` | the port |
+| `slices`, `data/` | the part of the public traces the demo runs on |
+
+Simpler than the real thing, and meant so: a gang's pods are created, bound and stopped together
+(what a coscheduling plug-in and a gang-aware controller do); CPU and memory are requests alone.
+"""

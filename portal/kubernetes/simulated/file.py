@@ -1,0 +1,226 @@
+"""The file of a simulated cluster: SQLite, one writer at a time, each step whole or not at all.
+
+Live records are rows that change; the books only grow, and the file itself refuses anything else.
+What was deleted stays readable for a while, so that readers learn how it ended.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from portal.kubernetes.simulated import records, tenants, workshop
+from portal.kubernetes.simulated.records import Entry, Job, Node, Pod, Spec, Stored
+from portal.kubernetes.simulated.workshop import Arrival, Rules, State
+
+FORMAT = 1
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE records (
+    kind TEXT NOT NULL, uid TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (kind, uid)
+) WITHOUT ROWID;
+CREATE TABLE arrivals (number INTEGER PRIMARY KEY, starts INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE TABLE deleted (
+    version INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL
+);
+CREATE TABLE books (
+    pod_uid TEXT NOT NULL, job_uid TEXT NOT NULL, namespace TEXT NOT NULL, node TEXT NOT NULL,
+    devices TEXT NOT NULL, priority_class TEXT NOT NULL, from_s INTEGER NOT NULL,
+    to_s INTEGER NOT NULL, PRIMARY KEY (pod_uid)
+);
+CREATE TRIGGER books_no_update BEFORE UPDATE ON books
+BEGIN SELECT RAISE(ABORT, 'the books are append-only'); END;
+CREATE TRIGGER books_no_delete BEFORE DELETE ON books
+BEGIN SELECT RAISE(ABORT, 'the books are append-only'); END;
+"""
+KINDS: dict[str, type[Node] | type[Job] | type[Pod] | type[Stored]] = {
+    "Node": Node, "Job": Job, "Pod": Pod, "Stored": Stored
+}  # fmt: skip
+
+
+class NoCluster(Exception):
+    """There is no simulated cluster in this file."""
+
+
+class File:
+    """One open file. The state is kept in memory and read anew when another process wrote."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            raise NoCluster(f"there is no simulated cluster at {path}")
+        self._connection = _connect(path)
+        self._state: State | None = None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[State]:
+        """Hand out the state to look at; it must not be changed."""
+        self._connection.execute("BEGIN")
+        try:
+            yield self._current()
+        finally:
+            self._connection.execute("COMMIT")
+
+    @contextmanager
+    def changing(self, *, keep: bool = True) -> Iterator[State]:
+        """Hand out the state to change, alone; what changed is written at the end.
+
+        When the block fails, or with `keep` false, nothing is written and the state is read anew.
+        """
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            state = self._current()
+            yield state
+            if keep:
+                _save(self._connection, state)
+        except BaseException:
+            self._state = None
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT" if keep else "ROLLBACK")
+        if not keep:
+            self._state = None
+
+    def _current(self) -> State:
+        mark = _meta(self._connection, "mark")
+        if self._state is None or [self._state.version, self._state.clock] != mark:
+            self._state = _load(self._connection)
+        return self._state
+
+    def deleted(self, kind: str, since: int) -> list[dict[str, Any]] | None:
+        """Last sights of what was deleted after a version; None when that is too long ago."""
+        if since < _meta(self._connection, "forgotten"):
+            return None
+        rows = self._connection.execute(
+            "SELECT body FROM deleted WHERE version > ? AND kind = ? ORDER BY version",
+            (since, kind),
+        )
+        return [json.loads(body) for (body,) in rows]
+
+    def forget(self, before: int) -> None:
+        """Forget what was deleted before an instant."""
+        newest = "SELECT max(version) FROM deleted WHERE at < ?"
+        (version,) = self._connection.execute(newest, (before,)).fetchone()
+        if version is not None:
+            self._connection.execute("DELETE FROM deleted WHERE version <= ?", (version,))
+            _write_meta(self._connection, {"forgotten": version})
+
+    def entries(self) -> list[Entry]:
+        """The closed lines of the books."""
+        rows = self._connection.execute(
+            "SELECT pod_uid, job_uid, namespace, node, devices, priority_class, from_s, to_s"
+            " FROM books ORDER BY from_s, pod_uid"
+        )
+        return [Entry(*row[:4], tuple(json.loads(row[4])), *row[5:]) for row in rows]
+
+
+def create(
+    path: Path, rules: Rules, nodes: list[Node], stored: list[Stored], arrivals: list[Arrival]
+) -> None:
+    """Make the file of a new cluster. Raises `FileExistsError`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(exist_ok=False)
+    connection = _connect(path)
+    try:
+        connection.executescript(TABLES)
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany(
+            "INSERT INTO arrivals VALUES (?, ?, ?)",
+            [
+                (number, arrival.offset, json.dumps(records.pack(arrival.spec)))
+                for number, arrival in enumerate(sorted(arrivals, key=lambda a: a.offset))
+            ],
+        )
+        _write_meta(connection, {"format": FORMAT, "rules": asdict(rules), "forgotten": 0})
+        state = State(rules=rules, clock=rules.starts_at)
+        for record in (*nodes, *stored):
+            state.touch(record)
+        _save(connection, state)
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path, timeout=20, isolation_level=None, check_same_thread=False
+    )
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")
+    return connection
+
+
+def _meta(connection: sqlite3.Connection, key: str) -> Any:
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    if row is None:
+        raise NoCluster(f"the file lacks its {key}")
+    return json.loads(row[0])
+
+
+def _write_meta(connection: sqlite3.Connection, values: dict[str, Any]) -> None:
+    connection.executemany(
+        "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        [(key, json.dumps(value)) for key, value in values.items()],
+    )
+
+
+def _load(connection: sqlite3.Connection) -> State:
+    version, clock = _meta(connection, "mark")
+    trace = _meta(connection, "trace")
+    state = State(
+        rules=Rules(**_meta(connection, "rules")), clock=clock, version=version,
+        cycle=trace["cycle"], cursor=trace["cursor"], retries=trace["retries"],
+    )  # fmt: skip
+    state.arrivals = [
+        Arrival(offset, records.unpack(Spec, json.loads(body)))
+        for offset, body in connection.execute("SELECT starts, body FROM arrivals ORDER BY number")
+    ]
+    for kind, body in connection.execute("SELECT kind, body FROM records ORDER BY kind, uid"):
+        _add(state, records.unpack(KINDS[kind], json.loads(body)))
+    workshop.rebuild(state)
+    tenants.expect_next(state)
+    return state
+
+
+def _add(state: State, record: Node | Job | Pod | Stored) -> None:
+    match record:
+        case Node():
+            state.add_node(record)
+        case Job():
+            state.jobs[record.uid] = record
+        case Pod():
+            state.pods[record.uid] = record
+        case Stored():
+            state.put(record)
+
+
+def _save(connection: sqlite3.Connection, state: State) -> None:
+    """Write what changed since the last time; nothing when nothing did."""
+    connection.executemany("DELETE FROM records WHERE kind = ? AND uid = ?", state.removed)
+    connection.executemany(
+        "INSERT INTO records VALUES (?, ?, ?)"
+        " ON CONFLICT (kind, uid) DO UPDATE SET body = excluded.body",
+        [(kind, uid, json.dumps(records.pack(r))) for (kind, uid), r in state.dirty.items()],
+    )
+    connection.executemany(
+        "INSERT INTO deleted VALUES (?, ?, ?, ?)",
+        [(version, at, kind, json.dumps(body)) for version, at, kind, body in state.deleted],
+    )
+    connection.executemany(
+        "INSERT INTO books VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (e.pod_uid, e.job_uid, e.namespace, e.node, json.dumps(e.devices), e.priority_class,
+             e.from_s, e.to_s)
+            for e in state.entries
+        ],
+    )  # fmt: skip
+    trace = {"cycle": state.cycle, "cursor": state.cursor, "retries": state.retries}
+    _write_meta(connection, {"mark": [state.version, state.clock], "trace": trace})
+    for pending in (state.removed, state.dirty, state.deleted, state.entries):
+        pending.clear()
