@@ -1,16 +1,22 @@
 """The command line: documents in on standard input, answers out on standard output.
 
-The only input and output of the engine. A bad document ends the program with exit code 2 and one
+The only input and output of the engine, and its only clock (of CPU time). A bad document ends the program with exit code 2 and one
 line on standard error; with `--lines` it is answered in its place instead.
 """
 
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
 
 from scheduler_core import division, document, planner
+from scheduler_core.simulator import command as replaying
+from scheduler_core.simulator import writing
+from scheduler_core.traces import TraceError
 
 Answer = Callable[[object], document.Json]
 
@@ -81,9 +87,30 @@ def _print_schema(_: argparse.Namespace) -> int:
     return 0
 
 
+def _open(path: str) -> BinaryIO:
+    return Path(path).open("rb")
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    outside = replaying.Outside(_open, time.process_time)
+    try:
+        answered = list(replaying.answers(arguments, outside))
+    except (replaying.Refusal, TraceError, document.Fault, OSError) as refusal:
+        sys.stderr.write(f"{refusal}\n")
+        return 2
+    if arguments.json:
+        sys.stdout.write(json.dumps(answered, indent=2) + "\n")
+    elif arguments.csv:
+        writing.write_summary(answered, sys.stdout)
+    else:
+        sys.stdout.write(replaying.table(answered))
+    return 0
+
+
 COMMANDS: dict[str, Command] = {
     "plan": _answering("Plan one cycle of a snapshot.", _plan),
     "divide": _answering("Divide a total among teams.", _divide),
+    "replay": Command("Replay a trace and compare policies.", replaying.add_arguments, _replay),
     "schema": Command("Print the JSON Schema.", lambda parser: None, _print_schema),
 }
 """Every subcommand; another is one more line."""

@@ -21,6 +21,10 @@ PLENTY = 10**12
 CLUSTER = re.compile(r"([1-9]\d{0,6})x([1-9]\d{0,4})")
 
 
+class BadCluster(ValueError):
+    """A cluster is not written as nodes x GPUs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """Jobs that can be replayed, and the cluster they run on.
@@ -46,11 +50,11 @@ class Scenario:
 def equal_nodes(text: str) -> list[Node]:
     """Return the nodes of "64x8": 64 of 8 GPUs each, with CPU and memory enough for all.
 
-    Raises `ValueError` for any other form.
+    Raises `BadCluster` for any other form.
     """
     match = CLUSTER.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is no cluster: write nodes x GPUs, such as 64x8")
+        raise BadCluster(f"{text!r} is no cluster: write nodes x GPUs, such as 64x8")
     count, gpus = int(match[1]), int(match[2])
     return [Node(f"node-{number:05d}", gpus, PLENTY, PLENTY) for number in range(count)]
 

@@ -23,6 +23,7 @@ from scheduler_core.placement.gpu_packing import GpuPacking
 from scheduler_core.placement.random import RandomNode
 from scheduler_core.placement.scoring import Scores
 from scheduler_core.resources import DEVICE
+from scheduler_core.simulator.fullness import Fullness
 from scheduler_core.traces import Job, Node
 
 TASKS_PER_NODE = 1001
@@ -31,6 +32,8 @@ TASKS_PER_NODE = 1001
 Maker = Callable[[DemandTable, Typical, int], Scores]
 
 POLICIES: dict[str, Maker] = {
+    "pack": lambda table, typical, seed: Fullness(table, 1),
+    "spread": lambda table, typical, seed: Fullness(table, -1),
     "fgd": lambda table, typical, seed: Fgd(table, typical),
     "best_fit": lambda table, typical, seed: BestFit(table),
     "dot_product": lambda table, typical, seed: DotProduct(table),

@@ -23,14 +23,15 @@ def report_to_json(
 
 
 def outcome_to_json(outcome: Outcome, placement: str, cpu_seconds: float) -> dict[str, object]:
-    """Return the contract's object of one placement study, with its curve."""
+    """Return the contract's object of one placement study, with its curve; there is a point."""
     return {
         "order": "arrivals",
         "placement": placement,
         "jobs": outcome.placed + outcome.dropped,
         "placed": outcome.placed,
         "dropped": outcome.dropped,
-        "allocated_pct": outcome.curve[-1].allocated_pct if outcome.curve else 0.0,
+        "allocated_pct": outcome.curve[-1].allocated_pct,
+        "fragmented_pct": outcome.curve[-1].fragmented_pct,
         "curve": [asdict(point) for point in outcome.curve],
         "decisions": outcome.placed + outcome.dropped,
         "cpu_seconds": cpu_seconds,
@@ -80,18 +81,19 @@ def write_shares(report: Report, stream: TextIO) -> None:
 
 def write_summary(reports: Sequence[dict[str, object]], stream: TextIO) -> None:
     """Write one CSV row a policy out of JSON objects, nested figures joined by a point."""
-    flat = [_flat(report) for report in reports]
-    columns = list(dict.fromkeys(key for row in flat for key in row))
+    table = [flat(report) for report in reports]
+    columns = list(dict.fromkeys(key for row in table for key in row))
     rows = csv.DictWriter(stream, columns, lineterminator="\n")
     rows.writeheader()
-    rows.writerows(flat)
+    rows.writerows(table)
 
 
-def _flat(report: dict[str, object]) -> dict[str, object]:
-    flat: dict[str, object] = {}
+def flat(report: dict[str, object]) -> dict[str, object]:
+    """Return an object's figures in one level, nested ones joined by a point, lists left out."""
+    figures: dict[str, object] = {}
     for key, value in report.items():
         if isinstance(value, dict):
-            flat |= {f"{key}.{inner}": figure for inner, figure in value.items()}
+            figures |= {f"{key}.{inner}": figure for inner, figure in value.items()}
         elif not isinstance(value, list):
-            flat[key] = value
-    return flat
+            figures[key] = value
+    return figures
