@@ -1,0 +1,55 @@
+"""Reads of money: frozen answers, never querysets.
+
+`statements` lists months and statements, `reconciliation` says whether a month adds up,
+`prices` lists rate cards and says what something would cost.
+"""
+
+from portal.finance.selectors.prices import (
+    Estimate,
+    RateCardRow,
+    RateRow,
+    estimate,
+    get_card_at,
+    list_rate_cards,
+)
+from portal.finance.selectors.reconciliation import (
+    PoolReconciliation,
+    Reconciliation,
+    get_reconciliation,
+    reconcile,
+)
+from portal.finance.selectors.statements import (
+    LineRow,
+    MonthRow,
+    StatementDetail,
+    StatementRow,
+    get_month,
+    get_month_to_date,
+    get_statement,
+    list_months,
+    list_statements,
+    team_of_statement,
+)
+
+__all__ = [
+    "Estimate",
+    "LineRow",
+    "MonthRow",
+    "PoolReconciliation",
+    "RateCardRow",
+    "RateRow",
+    "Reconciliation",
+    "StatementDetail",
+    "StatementRow",
+    "estimate",
+    "get_card_at",
+    "get_month",
+    "get_month_to_date",
+    "get_reconciliation",
+    "get_statement",
+    "list_months",
+    "list_rate_cards",
+    "list_statements",
+    "reconcile",
+    "team_of_statement",
+]

@@ -1,0 +1,276 @@
+"""Months, statements and their lines, as far as the asker may see them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+
+from django.db.models import QuerySet, Sum
+
+from portal.common.errors import Missing
+from portal.finance import months
+from portal.finance.models import (
+    IdleRule,
+    LineKind,
+    Month,
+    Statement,
+    StatementLine,
+    StatementState,
+)
+from portal.finance.pricing import MILLI_SECONDS_PER_GPU_HOUR
+from portal.teams.permissions import COST
+from portal.teams.selectors import Access
+from portal.workloads.models import ChargedTo
+
+
+def gpu_hours(gpu_milli_seconds: int) -> Decimal:
+    """Milli-GPU-seconds as GPU-hours."""
+    return Decimal(gpu_milli_seconds) / MILLI_SECONDS_PER_GPU_HOUR
+
+
+@dataclass(frozen=True, slots=True)
+class MonthRow:
+    """A month and how far its books are."""
+
+    id: int | None
+    name: str
+    starts_at: datetime
+    ends_at: datetime
+    zone: str
+    state: StatementState
+    computed_at: datetime | None
+    closed_at: datetime | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its statements can still change."""
+        return self.state is StatementState.OPEN
+
+    def is_over(self, now: datetime) -> bool:
+        """Whether it has ended, so that it may be closed."""
+        return self.ends_at <= now
+
+
+@dataclass(frozen=True, slots=True)
+class StatementRow:
+    """A statement and its sums; quantities in milli-GPU-seconds, amounts in micro-units.
+
+    `team_id` None is the organisation's own part. `quantities` and `amounts` are by kind of line,
+    `use` splits the quantity of use by what it was charged to.
+    """
+
+    id: int
+    month: str
+    month_state: StatementState
+    team_id: int | None
+    team_name: str
+    team_path: str
+    period_starts_at: datetime
+    period_ends_at: datetime
+    zone: str
+    revision: int
+    version: int
+    state: StatementState
+    currency: str
+    total_micro: int
+    tax_micro: int
+    computed_at: datetime
+    closed_at: datetime | None
+    paid_at: datetime | None
+    quantities: dict[LineKind, int] = field(default_factory=dict)
+    amounts: dict[LineKind, int] = field(default_factory=dict)
+    use: dict[ChargedTo, int] = field(default_factory=dict)
+
+    @property
+    def guaranteed(self) -> int:
+        """Use charged to the guarantee."""
+        return self.use.get(ChargedTo.GUARANTEED, 0)
+
+    @property
+    def reserved(self) -> int:
+        """Use charged to reservations from the pool."""
+        return self.use.get(ChargedTo.RESERVED, 0)
+
+    @property
+    def borrowed(self) -> int:
+        """Use that was borrowed."""
+        return self.use.get(ChargedTo.BORROWED, 0)
+
+    @property
+    def reserved_unused(self) -> int:
+        """What was reserved from the pool and used by nobody."""
+        return self.quantities.get(LineKind.RESERVED_UNUSED, 0)
+
+    @property
+    def with_tax_micro(self) -> int:
+        """What is to be paid."""
+        return self.total_micro + self.tax_micro
+
+
+@dataclass(frozen=True, slots=True)
+class LineRow:
+    """One line; an adjustment says in `adjusts` what kind of line, and in its period when."""
+
+    id: int
+    kind: LineKind
+    adjusts: LineKind | None
+    pool_id: int | None
+    pool_name: str
+    gpu_model: str
+    charged_to: ChargedTo | None
+    reservation_id: int | None
+    from_at: datetime
+    to_at: datetime
+    gpu_milli_seconds: int
+    rate_micro: int
+    amount_micro: int
+    tax_basis_points: int
+    rate_card_id: int | None
+    idle_rule: IdleRule | None
+
+    @property
+    def gpu_hours(self) -> Decimal:
+        """The quantity in GPU-hours."""
+        return gpu_hours(self.gpu_milli_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class StatementDetail:
+    """A statement with its lines."""
+
+    statement: StatementRow
+    lines: tuple[LineRow, ...]
+
+
+def list_months() -> list[MonthRow]:
+    """Every month that has statements, newest first."""
+    return [_month_row(month) for month in Month.objects.all()]
+
+
+def get_month(*, instant: datetime) -> MonthRow:
+    """The month of an instant, also one without statements yet."""
+    return _month_row(months.find(instant))
+
+
+def list_statements(
+    access: Access,
+    *,
+    month_id: int | None = None,
+    team_id: int | None = None,
+) -> list[StatementRow]:
+    """Statements the asker may see, newest month first, then by path, the organisation's last."""
+    found = Statement.objects.select_related("month")
+    reached = access.teams(COST)
+    if reached is not None:
+        found = found.filter(team_id__in=reached)
+    if month_id is not None:
+        found = found.filter(month_id=month_id)
+    if team_id is not None:
+        found = found.filter(team_id=team_id)
+    rows = _statement_rows(found)
+    rows.sort(key=lambda r: (r.team_id is None, r.team_path, -r.revision))
+    return sorted(rows, key=lambda r: r.period_starts_at, reverse=True)
+
+
+def get_statement(*, statement_id: int) -> StatementDetail:
+    """One statement with its lines; whether the asker may see it is the door's rule.
+
+    Raises `Missing`.
+    """
+    rows = _statement_rows(Statement.objects.select_related("month").filter(pk=statement_id))
+    if not rows:
+        raise Missing
+    lines = StatementLine.objects.filter(statement_id=statement_id)
+    return StatementDetail(statement=rows[0], lines=tuple(_line_row(line) for line in lines))
+
+
+def get_month_to_date(*, team_ids: Iterable[int], now: datetime) -> dict[int, StatementRow]:
+    """The running month's statement of each of these teams, as far as there is one."""
+    found = Statement.objects.select_related("month").filter(
+        team_id__in=list(team_ids), period_starts_at__lte=now, period_ends_at__gt=now
+    )
+    return {row.team_id: row for row in _statement_rows(found) if row.team_id is not None}
+
+
+def team_of_statement(*, statement_id: int) -> int | None:
+    """Whose a statement is; None is the organisation's own. Raises `Missing`."""
+    found = Statement.objects.filter(pk=statement_id).values_list("team_id", flat=True)
+    for team_id in found:
+        return team_id
+    raise Missing
+
+
+def _month_row(month: Month) -> MonthRow:
+    return MonthRow(
+        id=None if month._state.adding else month.pk,
+        name=month.name,
+        starts_at=month.starts_at,
+        ends_at=month.ends_at,
+        zone=month.zone,
+        state=StatementState(month.state),
+        computed_at=month.computed_at,
+        closed_at=month.closed_at,
+    )
+
+
+def _statement_rows(found: QuerySet[Statement]) -> list[StatementRow]:
+    """Statements with their sums: two queries."""
+    statements = list(found)
+    rows = {statement.pk: _statement_row(statement) for statement in statements}
+    sums = (
+        StatementLine.objects.filter(statement_id__in=list(rows))
+        .order_by()
+        .values_list("statement_id", "kind", "charged_to")
+        .annotate(quantity=Sum("gpu_milli_seconds"), amount=Sum("amount_micro"))
+    )
+    for statement_id, kind_value, charged_to, quantity, amount in sums:
+        row, kind = rows[statement_id], LineKind(kind_value)
+        row.quantities[kind] = row.quantities.get(kind, 0) + quantity
+        row.amounts[kind] = row.amounts.get(kind, 0) + amount
+        if kind is LineKind.USE:
+            row.use[ChargedTo(charged_to)] = quantity
+    return [rows[statement.pk] for statement in statements]
+
+
+def _statement_row(statement: Statement) -> StatementRow:
+    return StatementRow(
+        id=statement.pk,
+        month=statement.month.name,
+        month_state=StatementState(statement.month.state),
+        team_id=statement.team_id,
+        team_name=statement.team_name,
+        team_path=statement.team_path,
+        period_starts_at=statement.period_starts_at,
+        period_ends_at=statement.period_ends_at,
+        zone=statement.zone,
+        revision=statement.revision,
+        version=statement.version,
+        state=StatementState(statement.state),
+        currency=statement.currency,
+        total_micro=statement.total_micro,
+        tax_micro=statement.tax_micro,
+        computed_at=statement.computed_at,
+        closed_at=statement.closed_at,
+        paid_at=statement.paid_at,
+    )
+
+
+def _line_row(line: StatementLine) -> LineRow:
+    return LineRow(
+        id=line.pk,
+        kind=LineKind(line.kind),
+        adjusts=LineKind(line.adjusts) if line.adjusts else None,
+        pool_id=line.pool_id,
+        pool_name=line.pool_name,
+        gpu_model=line.gpu_model,
+        charged_to=ChargedTo(line.charged_to) if line.charged_to else None,
+        reservation_id=line.reservation_id,
+        from_at=line.from_at,
+        to_at=line.to_at,
+        gpu_milli_seconds=line.gpu_milli_seconds,
+        rate_micro=line.rate_micro,
+        amount_micro=line.amount_micro,
+        tax_basis_points=line.tax_basis_points,
+        rate_card_id=line.rate_card_id,
+        idle_rule=IdleRule(line.idle_rule) if line.idle_rule else None,
+    )

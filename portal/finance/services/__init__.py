@@ -1,0 +1,11 @@
+"""Writes: rate cards, and a month's statements from open to paid.
+
+Everything that changes statements first locks the month's row, so that computing and closing
+cannot cross; and closing and setting rates lock the newest card, so that a rate never changes
+under a closed month.
+"""
+
+from portal.finance.services.rate_cards import RateGiven, set_rate_card
+from portal.finance.services.statements import close_month, compute_month, mark_paid
+
+__all__ = ["RateGiven", "close_month", "compute_month", "mark_paid", "set_rate_card"]
