@@ -16,8 +16,12 @@ from portal.operations import permissions as operations_permissions
 from portal.operations import urls as operations_urls
 from portal.quotas import permissions as quotas_permissions
 from portal.quotas import urls as quotas_urls
+from portal.requests import permissions as requests_permissions
+from portal.requests import urls as requests_urls
 from portal.reservations import permissions as reservations_permissions
 from portal.reservations import urls as reservations_urls
+from portal.scheduling import permissions as scheduling_permissions
+from portal.scheduling import urls as scheduling_urls
 from portal.teams import permissions as teams_permissions
 from portal.teams import urls as teams_urls
 from portal.teams.permissions import Rule
@@ -27,8 +31,10 @@ ACCESS_RULES: dict[str, Rule] = {
     **inventory_permissions.RULES,
     **quotas_permissions.RULES,
     **reservations_permissions.RULES,
+    **scheduling_permissions.RULES,
     **operations_permissions.RULES,
     **dashboards_permissions.RULES,
+    **requests_permissions.RULES,
 }
 
 api_patterns = [
@@ -36,6 +42,8 @@ api_patterns = [
     *inventory_urls.api_patterns,
     *quotas_urls.api_patterns,
     *reservations_urls.api_patterns,
+    *scheduling_urls.api_patterns,
+    *requests_urls.api_patterns,
 ]
 urlpatterns = [
     path("admin/login/", RedirectView.as_view(pattern_name="account_login"), name="admin-login"),
@@ -44,5 +52,6 @@ urlpatterns = [
     path("", include(operations_urls)),
     path("", include(teams_urls)),
     path("", include(dashboards_urls)),
+    path("", include(requests_urls)),
     path("api/v1/", include(api_patterns)),
 ]

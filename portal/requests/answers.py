@@ -11,7 +11,6 @@ class Holder:
     """Who holds what stands in the way; `until` None is for as long as the guarantee stands."""
 
     team_id: int
-    team: str
     kind: str
     source_id: int
     gpus: int
@@ -32,7 +31,7 @@ class Short:
 
 
 class Rule(StrEnum):
-    """Which figure of the team's own quota binds."""
+    """Which figure of a quota binds."""
 
     LIMIT = "limit"
     GUARANTEE = "guarantee"
@@ -40,9 +39,10 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Where the team's own quota first leaves too little."""
+    """Where a quota first leaves too little: the team's own or that of a branch it stands in."""
 
     rule: Rule
+    team_id: int
     at: datetime
     figure: int
     held: int
@@ -52,9 +52,10 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What is left of the team's figure once this is held; None where nothing binds."""
+    """What is left of the tightest figure once this is held; None where nothing binds."""
 
     rule: Rule
+    team_id: int
     figure: int | None
     held: int
     left: int | None
@@ -103,17 +104,16 @@ class Displaced:
     """A team that would give back borrowed GPUs, as things stand now."""
 
     team_id: int
-    team: str
     gpus: int
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Whether a reservation fits, and what it does to whom."""
+    """Whether a reservation fits, and what it does to whom; `names` are the teams' by id."""
 
     fits: bool
     team_id: int
-    team: str
+    names: Mapping[int, str]
     pool_id: int
     pool: str
     gpus: int
@@ -137,7 +137,7 @@ class QuotaAnswer:
 
     fits: bool
     team_id: int
-    team: str
+    names: Mapping[int, str]
     pool_id: int
     pool: str
     from_at: datetime

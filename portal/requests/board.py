@@ -1,6 +1,6 @@
 """One pool over a window, read once: what is free, what a team may still take, what fits where.
 
-Four queries for the pool, one for the quotas; every question after that is arithmetic, so that
+Four queries for the pool, a few for the quotas; every question after that is arithmetic, so that
 looking for another time or another number asks the database nothing.
 """
 
@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from portal.inventory import calendar
-from portal.inventory.calendar import FOREVER, Hold, Period, Span
-from portal.inventory.models import CommitmentKind
+from portal.inventory.calendar import Hold, Period, Span
 from portal.inventory.selectors import CommitmentRow, Fit, capacity, rows
-from portal.quotas.models import Quota
+from portal.quotas import bounds
 from portal.requests import slots
 from portal.requests.answers import Bound, Effect, Rule
 from portal.requests.slots import Steps
@@ -43,16 +42,14 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A pool and one team's quota in it."""
+    """A pool, and what the quotas of a team and of the branches above it leave there."""
 
     window: Period
     nodes: Sequence[Span]
     promised: Sequence[CommitmentRow]
     free: Steps
-    guaranteed: Steps
-    limit: Steps
-    reserved: Steps
-    fenced: Steps
+    limits: Sequence[bounds.Bound]
+    fences: Sequence[bounds.Fence]
 
     def short(self, ask: Ask) -> Fit | None:
         """Where the pool first has too little, by sum or by shape, and who holds it."""
@@ -63,40 +60,46 @@ class Board:
         return None if short is None else capacity.fit_of(short, self.promised)
 
     def room(self, source: str) -> Steps:
-        """What the team's own quota still lets it take."""
+        """What the quotas still let the team take."""
         if source == Source.GUARANTEE:
-            return calendar.less(self.guaranteed, self.fenced)
-        return calendar.less(calendar.less(self.limit, self.guaranteed), self.reserved)
+            return [Span(f.from_at, f.to_at, f.left) for f in self.fences]
+        room = slots.constant(NO_LIMIT, self.window)
+        for team_id in dict.fromkeys(b.team_id for b in self.limits):
+            left = [Span(b.from_at, b.to_at, _left(b)) for b in self.limits if b.team_id == team_id]
+            room = slots.smaller(room, left)
+        return room
 
     def bound(self, ask: Ask) -> Bound | None:
-        """Where the team's own quota first leaves too little."""
+        """Where the quotas first leave too little, and whose."""
         short = slots.first_below(self.room(ask.source), ask.gpus, ask.starts_at, ask.ends_at)
-        if short is None:
-            return None
-        at = short.from_at
-        if ask.source == Source.GUARANTEE:
-            rule, figure = Rule.GUARANTEE, slots.value_at(self.guaranteed, at)
-        else:
-            rule, figure = Rule.LIMIT, slots.value_at(self.limit, at)
-        return Bound(
-            rule=rule, at=at, figure=figure, held=figure - short.gpus, left=short.gpus,
-            asked=ask.gpus,
-        )  # fmt: skip
+        return None if short is None else self._binding(ask, short.from_at)
 
     def effect(self, ask: Ask) -> Effect:
-        """What the team holds and has left at the tightest instant, this ask included."""
+        """What is held and left where it is tightest, this ask included."""
         room = self.room(ask.source)
         left = slots.lowest(room, ask.starts_at, ask.ends_at)
-        at = slots.first_below(room, left + 1, ask.starts_at, ask.ends_at)
-        instant = at.from_at if at else ask.starts_at
+        tightest = slots.first_below(room, left + 1, ask.starts_at, ask.ends_at)
+        found = self._binding(ask, tightest.from_at if tightest else ask.starts_at)
+        held = found.held + ask.gpus
+        if found.figure == NO_LIMIT:
+            return Effect(found.rule, found.team_id, None, held, None)
+        return Effect(found.rule, found.team_id, found.figure, held, found.left - ask.gpus)
+
+    def _binding(self, ask: Ask, at: datetime) -> Bound:
+        """The tightest figure at an instant."""
         if ask.source == Source.GUARANTEE:
-            figure = slots.value_at(self.guaranteed, instant)
-            return Effect(Rule.GUARANTEE, figure, figure - left + ask.gpus, left - ask.gpus)
-        figure = slots.value_at(self.limit, instant)
-        held = figure - left + ask.gpus
-        if figure == NO_LIMIT:
-            return Effect(Rule.LIMIT, None, held, None)
-        return Effect(Rule.LIMIT, figure, held, left - ask.gpus)
+            fence = next(f for f in reversed(self.fences) if f.from_at <= at)
+            return Bound(
+                rule=Rule.GUARANTEE, team_id=self.limits[0].team_id, at=at,
+                figure=fence.guaranteed, held=fence.fenced, left=fence.left, asked=ask.gpus,
+            )  # fmt: skip
+        holding = [b for b in self.limits if b.from_at <= at < b.to_at]
+        tight = min(holding, key=_left)
+        return Bound(
+            rule=Rule.LIMIT, team_id=tight.team_id, at=at,
+            figure=NO_LIMIT if tight.limit is None else tight.limit,
+            held=tight.guaranteed + tight.reserved, left=_left(tight), asked=ask.gpus,
+        )  # fmt: skip
 
     def fits(self, ask: Ask) -> bool:
         """Whether pool and quota both allow it."""
@@ -140,13 +143,11 @@ class Board:
         return Ask(gpus, ask.gpus_per_node, ask.source, ask.starts_at, ask.ends_at)
 
 
-def load(*, team_id: int, pool_id: int, window: Period) -> Board:
-    """Read a pool and a team's quota in it."""
+def load(*, team_id: int, pool_id: int, window: Period, now: datetime) -> Board:
+    """Read a pool and the quotas that bind a team in it."""
     nodes = rows.get_bookable(pool_id, window)
     promised = rows.get_commitments([pool_id], window)
-    own = [row for row in promised if row.team_id == team_id]
-    held = [row.hold for row in own if row.kind == CommitmentKind.RESERVATION]
-    quotas = _quotas(team_id, pool_id, window)
+    where = {"team_id": team_id, "pool_id": pool_id}
     return Board(
         window=window,
         nodes=nodes,
@@ -155,10 +156,8 @@ def load(*, team_id: int, pool_id: int, window: Period) -> Board:
             calendar.steps(nodes, window),
             calendar.steps((row.hold for row in promised if row.adds), window),
         ),
-        guaranteed=calendar.steps([_span(q, q.guaranteed) for q in quotas], window),
-        limit=_limit(quotas, window),
-        reserved=calendar.steps((hold for hold in held if hold.adds), window),
-        fenced=calendar.steps((hold for hold in held if not hold.adds), window),
+        limits=bounds.list_bounds(**where, from_at=window.from_at, to_at=window.to_at, now=now),
+        fences=bounds.list_fences(**where, from_at=window.from_at, to_at=window.to_at),
     )
 
 
@@ -168,16 +167,5 @@ def whole_minute(instant: datetime) -> datetime:
     return begun if begun == instant else begun + MINUTE
 
 
-def _quotas(team_id: int, pool_id: int, window: Period) -> list[Quota]:
-    met = rows.overlapping(window, "valid_from", "valid_to")
-    return list(Quota.objects.filter(met, team_id=team_id, pool_id=pool_id).order_by("valid_from"))
-
-
-def _span(quota: Quota, gpus: int) -> Span:
-    return Span(quota.valid_from, quota.valid_to or FOREVER, gpus)
-
-
-def _limit(quotas: Sequence[Quota], window: Period) -> Steps:
-    """The limit over time; where no quota says otherwise there is none."""
-    lowered = [_span(q, NO_LIMIT - q.limit) for q in quotas if q.limit is not None]
-    return calendar.less(slots.constant(NO_LIMIT, window), calendar.steps(lowered, window))
+def _left(bound: bounds.Bound) -> int:
+    return NO_LIMIT if bound.left is None else bound.left

@@ -12,6 +12,7 @@ from portal.inventory import selectors as inventory
 from portal.inventory.calendar import FOREVER, Hold, Period, Span
 from portal.inventory.models import CommitmentKind
 from portal.inventory.selectors import Fit, capacity
+from portal.quotas import bounds
 from portal.requests import board, lending, pricing, selectors, slots
 from portal.requests.answers import (
     Answer,
@@ -52,14 +53,13 @@ def check(
     pool = inventory.get_pool(pool_id=pool_id, now=now)
     begins = board.whole_minute(now) if starts_at < now else starts_at
     ask = Ask(gpus, gpus_per_node, source, begins, max(ends_at, begins + board.MINUTE))
-    names = teams.team_names()
-    seen = _read(team_id, pool_id, ask)
+    seen = _read(team_id, pool_id, ask, now)
     fit, bound = seen.short(ask), seen.bound(ask)
     fits = fit is None and bound is None
     return Answer(
         fits=fits,
         team_id=team_id,
-        team=names.get(team_id, ""),
+        names=teams.team_names(),
         pool_id=pool_id,
         pool=pool.name,
         gpus=gpus,
@@ -68,12 +68,12 @@ def check(
         starts_at=ask.starts_at,
         ends_at=ask.ends_at,
         free=max(0, slots.lowest(seen.free, ask.starts_at, ask.ends_at)),
-        short=_short(fit, names),
+        short=_short(fit),
         bound=bound,
         effect=seen.effect(ask),
         price=pricing.estimate(pool_id, ask),
         waiting=_waiting(seen, pool_id, ask, now, without),
-        displaced=lending.displaced(team_id, pool, ask, names) if fits else (),
+        displaced=lending.displaced(team_id, pool, ask) if fits else (),
         ways=() if fits else tuple(_ways(seen, pool, team_id, ask, now)),
     )
 
@@ -91,7 +91,7 @@ def check_quota(
     pool = inventory.get_pool(pool_id=pool_id, now=now)
     begins = max(from_at or now, now)
     window = Period(begins, FOREVER)
-    seen = board.load(team_id=team_id, pool_id=pool_id, window=window)
+    seen = board.load(team_id=team_id, pool_id=pool_id, window=window, now=now)
     wanted = figures.get("guaranteed") or 0
     own = [r for r in seen.promised if r.kind == CommitmentKind.QUOTA and r.team_id == team_id]
     kept = [r for r in seen.promised if r not in own]
@@ -99,57 +99,79 @@ def check_quota(
         seen.nodes, [r.hold for r in kept], old=[r.hold for r in own],
         new=[Hold(begins, FOREVER, wanted)], window=window,
     )  # fmt: skip
-    bound = _quota_bound(seen, figures.get("limit"), wanted)
+    bound = _quota_bound(seen, team_id, figures)
     left = calendar.less(
         calendar.less(calendar.steps(seen.nodes, window), _promised(kept, window)),
         slots.constant(wanted, window),
     )
-    names = teams.team_names()
     return QuotaAnswer(
         fits=short is None and bound is None,
         team_id=team_id,
-        team=names.get(team_id, ""),
+        names=teams.team_names(),
         pool_id=pool_id,
         pool=pool.name,
         from_at=begins,
         before=selectors.get_figures(team_id=team_id, pool_id=pool_id, at=begins),
         after=dict(figures),
         unpromised=max(0, slots.lowest(left, begins, FOREVER)),
-        short=_short(capacity.fit_of(short, kept), names) if short else None,
+        short=_short(capacity.fit_of(short, kept)) if short else None,
         bound=bound,
         waiting=_others(left, pool_id, window, now, without),
     )
 
 
-def _read(team_id: int, pool_id: int, ask: Ask) -> Board:
+def _read(team_id: int, pool_id: int, ask: Ask, now: datetime) -> Board:
     window = Period(ask.starts_at, ask.ends_at + AHEAD)
-    return board.load(team_id=team_id, pool_id=pool_id, window=window)
+    return board.load(team_id=team_id, pool_id=pool_id, window=window, now=now)
 
 
 def _promised(kept: Iterable[inventory.CommitmentRow], window: Period) -> tuple[Span, ...]:
     return calendar.steps((r.hold for r in kept if r.adds), window)
 
 
-def _quota_bound(seen: Board, limit: int | None, guaranteed: int) -> Bound | None:
-    """The new limit has to hold the new guarantee and every reservation beside it."""
-    if limit is None:
-        return None
-    over = slots.first_above(seen.reserved, limit - guaranteed)
-    if over is None:
+def _quota_bound(seen: Board, team_id: int, figures: Mapping[str, int | None]) -> Bound | None:
+    """Where a limit, or what is set aside of the guarantee, would be broken worse than it is."""
+    wanted = figures.get("guaranteed") or 0
+    found = [
+        bound
+        for fence in seen.fences
+        for limit in seen.limits
+        if calendar.clip(limit.from_at, limit.to_at, Period(fence.from_at, fence.to_at))
+        and (bound := _limit_bound(limit, fence, team_id, figures))
+    ]
+    found += [
+        Bound(
+            rule=Rule.GUARANTEE, team_id=team_id, at=fence.from_at, figure=wanted,
+            held=fence.fenced, left=wanted - fence.fenced, asked=0,
+        )
+        for fence in seen.fences
+        if fence.fenced - wanted > max(0, fence.fenced - fence.guaranteed)
+    ]  # fmt: skip
+    return min(found, key=lambda bound: bound.at, default=None)
+
+
+def _limit_bound(
+    limit: bounds.Bound, fence: bounds.Fence, team_id: int, figures: Mapping[str, int | None]
+) -> Bound | None:
+    wanted = figures.get("guaranteed") or 0
+    figure = figures.get("limit") if limit.team_id == team_id else limit.limit
+    others = limit.guaranteed + limit.reserved - fence.guaranteed
+    before = max(0, -(limit.left or 0))
+    if figure is None or others + wanted - figure <= before:
         return None
     return Bound(
-        rule=Rule.LIMIT, at=over.from_at, figure=limit, held=over.gpus, left=limit - over.gpus,
-        asked=guaranteed,
+        rule=Rule.LIMIT, team_id=limit.team_id, at=max(limit.from_at, fence.from_at),
+        figure=figure, held=others, left=figure - others, asked=wanted,
     )  # fmt: skip
 
 
-def _short(fit: Fit | None, names: Mapping[int, str]) -> Short | None:
+def _short(fit: Fit | None) -> Short | None:
     if fit is None or fit.at is None:
         return None
     holders = [
         Holder(
-            team_id=row.team_id, team=names.get(row.team_id, ""), kind=row.kind.value,
-            source_id=row.source_id, gpus=row.gpus, until=row.ends_at,
+            team_id=row.team_id, kind=row.kind.value, source_id=row.source_id, gpus=row.gpus,
+            until=row.ends_at,
         )
         for row in fit.blocking
     ]  # fmt: skip
@@ -200,7 +222,7 @@ def _ways(
     for other in inventory.list_pools(now=now):
         if other.id == pool.id or other.gpus < ask.gpus or found == MOST_POOLS:
             continue
-        if _read(team_id, other.id, ask).fits(ask):
+        if _read(team_id, other.id, ask, now).fits(ask):
             found += 1
             yield _way(WayKind.POOL, other, ask)
 

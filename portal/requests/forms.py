@@ -154,7 +154,7 @@ class QuotaForm(AskForm):
     borrowing_limit = whole(_("Borrowing limit"), 0, _("Empty: up to the limit."))
     lending_limit = whole(_("Lending limit"), 0, _("Empty: all of the guarantee."))
     weight = whole(_("Weight"), 1, _("Empty: the team's own weight."))
-    per_user_limit = whole(_("Limit per person"), 0, _("Empty: no limit."))
+    per_user_limit = whole(_("Limit per person"), 1, _("Empty: no limit."))
     starts_at = moment(_("From"), _("Empty: as soon as it is approved."))
 
     field_order = (
@@ -167,3 +167,22 @@ FORMS: dict[RequestKind, type[AskForm]] = {
     RequestKind.RESERVATION: ReservationForm,
     RequestKind.QUOTA: QuotaForm,
 }
+
+
+class DecisionForm(forms.Form):
+    """What whoever decides may say; the note is required to reject."""
+
+    granted_gpus = whole(_("GPUs to grant"), 0)
+    note = forms.CharField(
+        label=_("Note"), required=False, max_length=LONGEST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 2}), help_text=_("Required to reject."),
+    )  # fmt: skip
+    version = forms.IntegerField(required=False, widget=forms.HiddenInput())
+
+
+class CommentForm(forms.Form):
+    """One comment."""
+
+    text = forms.CharField(
+        label=_("Comment"), max_length=LONGEST_TEXT, widget=forms.Textarea(attrs={"rows": 2})
+    )

@@ -1,16 +1,22 @@
 """Reads of requests: soft holds, the inbox, one request with its thread and its line."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
+from portal.common.errors import Missing
+from portal.common.models import AuditEvent
 from portal.inventory.calendar import FOREVER
-from portal.quotas.models import Quota
+from portal.quotas import selectors as quotas
 from portal.requests.kinds.contract import FIGURES
-from portal.requests.models import Request, RequestKind, RequestState
+from portal.requests.models import Comment, Request, RequestKind, RequestState
 from portal.reservations.models import Source
+from portal.teams.models import Role, User
+from portal.teams.permissions import ANY_ROLE, ASK, DECIDE
+from portal.teams.selectors import Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +53,10 @@ def list_soft_holds(
 
 def get_figures(*, team_id: int, pool_id: int, at: datetime) -> dict[str, int | None]:
     """A team's quota in a pool by column; without one it is guaranteed nothing, without limits."""
-    valid = Q(valid_to__isnull=True) | Q(valid_to__gt=at)
-    rows = Quota.objects.filter(valid, team_id=team_id, pool_id=pool_id, valid_from__lte=at)
-    found = rows.values(*FIGURES).first()
-    return dict(found) if found else {**dict.fromkeys(FIGURES, None), "guaranteed": 0}
+    found = quotas.get_quota(team_id=team_id, pool_id=pool_id, at=at)
+    if found is None:
+        return {**dict.fromkeys(FIGURES, None), "guaranteed": 0}
+    return {name: getattr(found, name) for name in FIGURES}
 
 
 def _soft_hold(row: Request, guaranteed: int, now: datetime) -> SoftHold | None:
@@ -70,6 +76,96 @@ def _guarantees(pool_id: int, team_ids: Iterable[int], now: datetime) -> dict[in
     wanted = list(team_ids)
     if not wanted:
         return {}
-    valid = Q(valid_to__isnull=True) | Q(valid_to__gt=now)
-    rows = Quota.objects.filter(valid, pool_id=pool_id, team_id__in=wanted, valid_from__lte=now)
-    return dict(rows.values_list("team_id", "guaranteed"))
+    found = quotas.list_quotas(at=now, pool_id=pool_id, team_ids=wanted)
+    return {row.team_id: row.guaranteed for row in found}
+
+
+class Tab(StrEnum):
+    """Which requests a list shows."""
+
+    WAITING = "waiting"
+    TEAMS = "teams"
+    ALL = "all"
+
+
+def list_requests(*, access: Access, now: datetime, tab: Tab = Tab.ALL) -> QuerySet[Request]:
+    """Requests in reach, newest first; another team's drafts are nobody else's business.
+
+    WAITING is what waits for this person: to be decided by them, or their own drafts to submit.
+    TEAMS is what they and the teams they work in ask.
+    """
+    rows = Request.objects.select_related("team", "pool", "requested_by").order_by("-id")
+    rows = rows.filter(_in_teams(access.teams(ANY_ROLE)))
+    mine = Q(requested_by_id=access.user_id)
+    rows = rows.filter(~Q(state=RequestState.DRAFT) | mine | _in_teams(access.teams(ASK)))
+    if tab is Tab.WAITING:
+        return rows.filter(_to_decide(access, now) | (mine & Q(state=RequestState.DRAFT)))
+    if tab is Tab.TEAMS:
+        return rows.filter(mine | _in_teams(access.teams({Role.MEMBER, Role.LEAD})))
+    return rows
+
+
+def count_to_decide(*, access: Access, now: datetime) -> int:
+    """How many requests this person may decide now."""
+    return Request.objects.filter(_to_decide(access, now)).count()
+
+
+def _to_decide(access: Access, now: datetime) -> Q:
+    """Submitted, not lapsed, in reach of an admin who neither asked nor submitted it."""
+    theirs = Q(requested_by_id=access.user_id) | Q(submitted_by_id=access.user_id)
+    open_still = Q(state=RequestState.SUBMITTED) & Q(expires_at__gt=now)
+    return open_still & ~theirs & _in_teams(access.teams(DECIDE))
+
+
+def _in_teams(team_ids: frozenset[int] | None) -> Q:
+    return Q() if team_ids is None else Q(team_id__in=team_ids)
+
+
+def get_request(*, request_id: int) -> Request:
+    """One request with the people and things it names. Raises `Missing`."""
+    people = ("requested_by", "submitted_by", "decided_by", "cancelled_by")
+    row = Request.objects.select_related("team", "pool", *people).filter(pk=request_id).first()
+    if row is None:
+        raise Missing
+    return row
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One comment."""
+
+    id: int
+    author_id: int
+    author: str
+    at: datetime
+    text: str
+
+
+def list_comments(*, request_id: int) -> list[Said]:
+    """The thread, oldest first."""
+    rows = Comment.objects.filter(request_id=request_id).select_related("author")
+    return [Said(c.pk, c.author_id, str(c.author), c.at, c.text) for c in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One audit line of a request, its reservation or its quota; times are real."""
+
+    at: datetime
+    action: str
+    actor: str
+    data: Mapping[str, object]
+
+
+def list_events(*, request: Request) -> list[Event]:
+    """What the audit holds of a request and of what it became, oldest first."""
+    wanted = Q(target_type="request", target_id=request.pk)
+    if request.reservation_id:
+        wanted |= Q(target_type="reservation", target_id=request.reservation_id)
+    if request.quota_id:
+        wanted |= Q(target_type="quota", target_id=request.quota_id)
+    rows = list(AuditEvent.objects.filter(wanted).order_by("id"))
+    people = User.objects.in_bulk({row.actor_id for row in rows if row.actor_id})
+    return [
+        Event(row.at, row.action, str(people.get(row.actor_id, "")), dict(row.data)) for row in rows
+    ]

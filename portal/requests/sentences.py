@@ -1,6 +1,6 @@
 """Answers as sentences with their numbers, the same on pages and in the API."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,6 +23,8 @@ from portal.requests.answers import (
     WayKind,
 )
 
+Names = Mapping[int, str]
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -36,9 +38,9 @@ class Said:
 def of_reservation(answer: Answer, now: datetime, *, with_price: bool) -> Said:
     """Whether it fits, why not, and what it does to whom."""
     lines = [_what(answer, now, answer.price if with_price else None)]
-    lines += _faults(answer.short, answer.bound, answer.team, now)
+    lines += _faults(answer.short, answer.bound, answer.names, now)
     if answer.fits:
-        lines += [_effect(answer.effect, answer.team), _displaced(answer.displaced)]
+        lines += [_effect(answer.effect, answer.names), _displaced(answer.displaced, answer.names)]
     if answer.waiting:
         lines.append(_waiting(answer.waiting))
     tone, head = _head(answer.fits, answer.waiting)
@@ -50,9 +52,14 @@ def of_quota(answer: QuotaAnswer, now: datetime) -> Said:
     had, wanted = answer.before["guaranteed"] or 0, answer.after["guaranteed"] or 0
     lines = [
         _("%(team)s would be guaranteed %(wanted)s GPUs of %(pool)s instead of %(had)s.")
-        % {"team": answer.team, "wanted": wanted, "pool": answer.pool, "had": had}
+        % {
+            "team": answer.names.get(answer.team_id, ""),
+            "wanted": wanted,
+            "pool": answer.pool,
+            "had": had,
+        }
     ]
-    lines += _faults(answer.short, answer.bound, answer.team, now)
+    lines += _faults(answer.short, answer.bound, answer.names, now)
     if answer.fits:
         left = answer.unpromised
         lines.append(
@@ -113,13 +120,13 @@ def _what(answer: Answer, now: datetime, estimate: Price | None) -> str:
     return _("%(gpus)s GPUs of %(pool)s, %(span)s, %(price)s.") % words
 
 
-def _faults(short: Short | None, bound: Bound | None, team: str, now: datetime) -> Iterable[str]:
+def _faults(short: Short | None, bound: Bound | None, names: Names, now: datetime) -> Iterable[str]:
     if short:
         yield _short(short, now)
         if short.holders:
-            yield " ".join(_holder(holder, now) for holder in short.holders)
+            yield " ".join(_holder(holder, names, now) for holder in short.holders)
     if bound:
-        yield _bound(bound, team, now)
+        yield _bound(bound, names, now)
 
 
 def _short(short: Short, now: datetime) -> str:
@@ -138,8 +145,8 @@ def _short(short: Short, now: datetime) -> str:
     return _("On %(when)s %(free)s of %(capacity)s GPUs are free; %(asked)s are asked for.") % words
 
 
-def _holder(holder: Holder, now: datetime) -> str:
-    words = {"team": holder.team, "gpus": holder.gpus, "id": holder.source_id}
+def _holder(holder: Holder, names: Names, now: datetime) -> str:
+    words = {"team": names.get(holder.team_id, ""), "gpus": holder.gpus, "id": holder.source_id}
     if holder.kind == "reservation" and holder.until is not None:
         words["until"] = formats.when(holder.until, now)
         return _("%(team)s holds %(gpus)s until %(until)s (R-%(id)s).") % words
@@ -149,9 +156,9 @@ def _holder(holder: Holder, now: datetime) -> str:
     return _("%(team)s is guaranteed %(gpus)s until %(until)s.") % words
 
 
-def _bound(bound: Bound, team: str, now: datetime) -> str:
+def _bound(bound: Bound, names: Names, now: datetime) -> str:
     words = {
-        "team": team, "figure": bound.figure, "held": bound.held, "left": max(0, bound.left),
+        "team": names.get(bound.team_id, ""), "figure": bound.figure, "held": bound.held, "left": max(0, bound.left),
         "asked": bound.asked, "when": formats.when(bound.at, now),
     }  # fmt: skip
     if bound.rule is Rule.GUARANTEE:
@@ -171,8 +178,13 @@ def _bound(bound: Bound, team: str, now: datetime) -> str:
     )
 
 
-def _effect(effect: Effect, team: str) -> str:
-    words = {"team": team, "figure": effect.figure, "held": effect.held, "left": effect.left}
+def _effect(effect: Effect, names: Names) -> str:
+    words = {
+        "team": names.get(effect.team_id, ""),
+        "figure": effect.figure,
+        "held": effect.held,
+        "left": effect.left,
+    }
     if effect.figure is None or effect.left is None:
         return _("%(team)s would hold %(held)s; it has no limit here.") % words
     if effect.rule is Rule.GUARANTEE:
@@ -193,7 +205,7 @@ def _waiting(waiting: Waiting) -> str:
     return (say + " " + _("There is room for all.")) % words
 
 
-def _displaced(displaced: tuple[Displaced, ...]) -> str:
+def _displaced(displaced: tuple[Displaced, ...], names: Names) -> str:
     if not displaced:
         return _("Nobody would be displaced as things stand now.")
     return " ".join(
@@ -202,6 +214,6 @@ def _displaced(displaced: tuple[Displaced, ...]) -> str:
             "%(team)s would give back %(gpus)s borrowed GPUs.",
             d.gpus,
         )
-        % {"team": d.team, "gpus": d.gpus}
+        % {"team": names.get(d.team_id, ""), "gpus": d.gpus}
         for d in displaced
     )

@@ -82,6 +82,23 @@ def save_draft(
 
 
 @transaction.atomic
+def ask(
+    *,
+    asked: Asked,
+    actor_id: int,
+    now: datetime,
+    submitting: bool,
+    request_id: int | None = None,
+    version: int | None = None,
+) -> Request:
+    """Save a draft and, if `submitting`, submit it: both or neither."""
+    row = save_draft(
+        asked=asked, actor_id=actor_id, now=now, request_id=request_id, version=version
+    )
+    return submit(request_id=row.pk, actor_id=actor_id, now=now) if submitting else row
+
+
+@transaction.atomic
 def submit(*, request_id: int, actor_id: int, now: datetime, version: int | None = None) -> Request:
     """Put a draft before those who decide; from now on it is a soft hold, until it lapses."""
     row = _find(request_id)

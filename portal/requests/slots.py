@@ -24,11 +24,6 @@ def smaller(left: Steps, right: Steps) -> Steps:
     return less(left, steps(above, window))
 
 
-def value_at(over: Steps, instant: datetime) -> int:
-    """The value that holds at an instant of the window."""
-    return next(s.gpus for s in reversed(over) if s.from_at <= instant)
-
-
 def lowest(over: Steps, from_at: datetime, to_at: datetime) -> int:
     """The least value between two instants of the window."""
     inside = (s.gpus for s in over if clip(s.from_at, s.to_at, Period(from_at, to_at)))
@@ -42,11 +37,6 @@ def first_below(over: Steps, least: int, from_at: datetime, to_at: datetime) -> 
         if part and span.gpus < least:
             return Span(part.from_at, part.to_at, span.gpus)
     return None
-
-
-def first_above(over: Steps, most: int) -> Span | None:
-    """The first stretch in which the value is above `most`."""
-    return next((span for span in over if span.gpus > most), None)
 
 
 def beginnings(over: Steps, least: int, length: timedelta) -> list[datetime]:

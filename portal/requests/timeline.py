@@ -13,20 +13,20 @@ from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from portal.common import drawing
+from portal.common import drawing, formats
 from portal.inventory import calendar
 from portal.inventory import selectors as inventory
 from portal.inventory.models import CommitmentKind
 from portal.requests import selectors
 from portal.requests.board import Ask
 from portal.requests.models import RequestKind
-from portal.reservations.models import Reservation, ReservationState, Source
+from portal.reservations import selectors as reservations
+from portal.reservations.models import Source
 from portal.teams.permissions import ANY_ROLE
 from portal.teams.selectors import Access, Tree
 
 DAY, WEEK = "day", "week"
 HOURS = (0, 4, 8, 12, 16, 20)
-NEVER_HELD = (ReservationState.CANCELLED,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,28 @@ class View:
         """The first instant after."""
         return midnight(self.first + timedelta(days=self.days), self.zone)
 
-    def moved(self, by: int) -> date:
-        """The day on which the stretch before or after begins."""
-        return self.first + timedelta(days=by * self.days)
+    @property
+    def moved_back(self) -> str:
+        """The day on which the stretch before begins, as an address has it."""
+        return (self.first - timedelta(days=self.days)).isoformat()
+
+    @property
+    def moved_on(self) -> str:
+        """The day on which the stretch after begins, as an address has it."""
+        return (self.first + timedelta(days=self.days)).isoformat()
+
+    @property
+    def day(self) -> str:
+        """The first day, as an address has it."""
+        return self.first.isoformat()
+
+    @property
+    def title(self) -> str:
+        """The days shown."""
+        if self.span == DAY:
+            return formats.day(self.from_at)
+        last = midnight(self.first + timedelta(days=self.days - 1), self.zone)
+        return f"{formats.day(self.from_at)} – {formats.day(last)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +175,15 @@ def _ticks(view: View) -> list[drawing.Tick]:
 
 
 def _reservations(pool_id: int, view: View, access: Access) -> Iterable[Block]:
-    rows = Reservation.objects.filter(
-        pool_id=pool_id, starts_at__lt=view.to_at, ends_at__gt=view.from_at
-    ).exclude(state__in=NEVER_HELD)
-    for row in rows.order_by("starts_at", "id"):
+    for row in reservations.list_reservations(
+        pool_id=pool_id, from_at=view.from_at, to_at=view.to_at
+    ):
         own = row.source == Source.GUARANTEE
         label = _("%(id)s · %(gpus)s of own") if own else "%(id)s · %(gpus)s"
         yield Block(
-            what=_("Reservation R-%(id)s") % {"id": row.pk}, team_id=row.team_id, gpus=row.gpus,
+            what=_("Reservation R-%(id)s") % {"id": row.id}, team_id=row.team_id, gpus=row.gpus,
             starts_at=row.starts_at, ends_at=row.ends_at, grain=drawing.SOLID,
-            label=label % {"id": f"R-{row.pk}", "gpus": row.gpus},
+            label=label % {"id": f"R-{row.id}", "gpus": row.gpus},
             href=_link(row.request_id, row.team_id, access),
         )  # fmt: skip
 

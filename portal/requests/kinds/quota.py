@@ -24,10 +24,8 @@ class QuotaChange:
             **whole_between(row, FIGURES[:4], 0, _("Give a whole number, 0 or more.")),
             **whole_between(row, FIGURES[4:], 1, _("Give a whole number, 1 or more.")),
         }
-        if _above(row.guaranteed, row.limit):
+        if row.guaranteed is not None and row.limit is not None and row.guaranteed > row.limit:
             found["limit"] = _("The limit is below the guarantee.")
-        if _above(row.lending_limit, row.guaranteed):
-            found["lending_limit"] = _("Nobody lends more than is guaranteed to them.")
         if row.starts_at is not None and row.starts_at < now - SLACK:
             found["starts_at"] = _("It begins in the past.")
         return found
@@ -60,17 +58,12 @@ class QuotaChange:
         self, row: Request, granted_gpus: int, actor_id: int, now: datetime
     ) -> Mapping[str, int]:
         """Change the quota from the asked instant on, or from now when that has passed."""
-        lending = row.lending_limit
         changed = quota_services.change(
             team_id=row.team_id, pool_id=row.pool_id, guaranteed=granted_gpus, limit=row.limit,
             borrowing_limit=row.borrowing_limit,
-            lending_limit=None if lending is None else min(lending, granted_gpus),
+            lending_limit=row.lending_limit,
             weight=row.weight, per_user_limit=row.per_user_limit,
             valid_from=max(row.starts_at or now, now), actor_id=actor_id, now=now,
             request_id=row.pk,
         )  # fmt: skip
         return {"quota_id": changed.pk}
-
-
-def _above(left: int | None, right: int | None) -> bool:
-    return left is not None and right is not None and left > right

@@ -1,0 +1,97 @@
+"""What a person is told once something was saved, submitted or decided, and what comes next."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from portal.common import formats
+from portal.common import forms as common_forms
+from portal.common.errors import Invalid, Refusal
+from portal.requests import kinds, services
+from portal.requests.forms import AskForm
+from portal.requests.models import Request, RequestKind, RequestState
+from portal.teams.models import User
+
+MENDABLE = frozenset({"overcommitted", "above_limit", "guarantee_exceeded", "guarantee_fenced"})
+
+
+def save(
+    request: HttpRequest,
+    form: AskForm,
+    *,
+    now: datetime,
+    request_id: int | None = None,
+    version: int | None = None,
+) -> HttpResponse | None:
+    """Save what a form holds, submit it when that button was pressed; None leaves faults on it."""
+    assert isinstance(request.user, User)
+    if not form.is_valid():
+        return None
+    try:
+        row = services.ask(
+            asked=form.asked(), actor_id=request.user.pk, now=now, request_id=request_id,
+            version=version, submitting=request.POST.get("do") == "submit",
+        )  # fmt: skip
+    except Refusal as refusal:
+        common_forms.add_refusal(form, refusal)
+        return None
+    messages.success(request, told(row, now))
+    return HttpResponseRedirect(reverse("requests:detail", args=[row.pk]))
+
+
+def faults(form: AskForm, row: Request | None, now: datetime) -> dict[str, str]:
+    """What keeps the live check from answering, by field."""
+    if row is None:
+        return form.faults()
+    return {**kinds.of(row).missing(row), **kinds.of(row).faults(row, now)}
+
+
+def told(row: Request, now: datetime) -> str:
+    """What happened to the request, and what comes next."""
+    match RequestState(row.state):
+        case RequestState.DRAFT:
+            return _("Saved as a draft. Nobody decides it until you submit it.")
+        case RequestState.SUBMITTED:
+            return _(
+                "Submitted. An admin decides; until then it is a soft hold, which lapses on "
+                "%(when)s."
+            ) % {"when": formats.when(row.expires_at or now, now)}
+        case RequestState.APPROVED:
+            return _approved(row, now)
+        case RequestState.REJECTED:
+            return _("Rejected. %(who)s reads your reason on this page.") % {
+                "who": row.requested_by
+            }
+        case RequestState.CANCELLED:
+            return _("Cancelled. Nothing is held for it any more.")
+        case RequestState.EXPIRED:
+            return _("It has lapsed. Ask again if it is still needed.")
+
+
+def _approved(row: Request, now: datetime) -> str:
+    if row.kind == RequestKind.QUOTA:
+        return _("Approved: %(gpus)s GPUs guaranteed. The next tick shares them out.") % {
+            "gpus": row.granted_gpus
+        }
+    begins = max(row.starts_at or now, now)
+    return _("Approved: %(gpus)s GPUs. Reservation R-%(id)s is on the calendar from %(when)s.") % {
+        "gpus": row.granted_gpus,
+        "id": row.reservation_id,
+        "when": formats.when(begins, now),
+    }
+
+
+def belongs_to_form(refusal: Refusal) -> bool:
+    """Whether another number or note would mend it, so that what was typed is kept."""
+    return isinstance(refusal, Invalid) or refusal.code in MENDABLE
+
+
+def version_of(data: Mapping[str, Any]) -> int | None:
+    """The version a page was made from, where it says so."""
+    text = str(data.get("version", ""))
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

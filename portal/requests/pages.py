@@ -1,0 +1,187 @@
+"""What the inbox and the page of one request show."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from portal.common import formats
+from portal.common.errors import Missing
+from portal.requests import examining, history, kinds, line, selectors, words
+from portal.requests.forms import CommentForm, DecisionForm
+from portal.requests.kinds.contract import FIGURES
+from portal.requests.models import Request, RequestKind, RequestState
+from portal.requests.selectors import Tab
+from portal.reservations.models import Source
+from portal.teams.permissions import ASK, COST, DECIDE, WORK
+from portal.teams.selectors import Access
+
+OPEN = (RequestState.DRAFT, RequestState.SUBMITTED)
+
+
+@dataclass(frozen=True, slots=True)
+class TabLink:
+    """One tab of the inbox."""
+
+    label: str
+    url: str
+    current: bool
+    count: int | None
+
+
+def tab_of(name: str, waiting: int) -> Tab:
+    """The tab asked for; else what waits, where something does, else one's teams'."""
+    if name in Tab:
+        return Tab(name)
+    return Tab.WAITING if waiting else Tab.TEAMS
+
+
+def tabs(current: Tab, waiting: int) -> list[TabLink]:
+    """All tabs, the count only where somebody waits."""
+    labels = {
+        Tab.WAITING: _("Waits for me"),
+        Tab.TEAMS: _("My teams"),
+        Tab.ALL: _("All I may see"),
+    }
+    here = reverse("requests:list")
+    return [
+        TabLink(label, f"{here}?tab={tab.value}", tab is current, waiting if tab is Tab.WAITING else None)
+        for tab, label in labels.items()
+    ]  # fmt: skip
+
+
+def zone_note() -> str:
+    """On whose clocks a form's times are."""
+    zone = timezone.get_current_timezone_name()
+    return _("Times are on the clocks of %(zone)s.") % {"zone": zone}
+
+
+def find(request_id: int) -> Request:
+    """One request for a page; 404 where there is none."""
+    try:
+        return selectors.get_request(request_id=request_id)
+    except Missing as missing:
+        raise Http404 from missing
+
+
+def of_request(
+    row: Request,
+    *,
+    access: Access,
+    now: datetime,
+    decision: DecisionForm | None = None,
+    comment: CommentForm | None = None,
+) -> dict[str, Any]:
+    """All that the page of one request shows to this person."""
+    sees_cost = access.holds(COST, team_id=row.team_id)
+    lapsed = words.has_lapsed(row, now)
+    examined = None
+    if row.state in OPEN and not lapsed and not kinds.of(row).missing(row):
+        examined = examining.examine_late(row, now, with_price=sees_cost)
+    decides = access.holds(DECIDE, team_id=row.team_id)
+    own = access.user_id in (row.requested_by_id, row.submitted_by_id)
+    submitted = row.state == RequestState.SUBMITTED and not lapsed
+    asks = access.holds(ASK, team_id=row.team_id)
+    return {
+        "row": row,
+        "what": words.what(row, now),
+        "state": words.state(row, now),
+        "tone": words.tone(row, now),
+        "happened": history.lapsed(row) if lapsed else history.what_happened(row),
+        "asked": asked(row, now),
+        "begins_late": _begins_late(row, now) and submitted,
+        "examined": examined,
+        "sees_cost": sees_cost,
+        "sees_work": access.holds(WORK, team_id=row.team_id),
+        "may_decide": submitted and decides and not own,
+        "own_decision": submitted and decides and own,
+        "may_edit": asks and row.state == RequestState.DRAFT,
+        "may_cancel": asks and row.state in OPEN and not lapsed,
+        "may_ask_again": asks and row.state not in OPEN,
+        "decision": decision or _decision(row),
+        "comment_form": comment or CommentForm(),
+        "comments": selectors.list_comments(request_id=row.pk),
+        **_became(row, now),
+        "events": [(words.event(e.action), e) for e in selectors.list_events(request=row)],
+        "again_url": again_url(row) if asks else "",
+    }
+
+
+def _became(row: Request, now: datetime) -> dict[str, Any]:
+    """The line onward, with where each thing is shown."""
+    found = line.get_line(request=row)
+    day = timezone.localtime(max(row.starts_at or now, row.decided_at or now)).date()
+    return {
+        "line": found,
+        "line_url": f"{reverse('requests:reserve')}?{urlencode({'pool': row.pool_id, 'day': day})}",
+        "used_hours": found.gpu_milli_seconds / 3_600_000,
+        "jobs_count": len(found.jobs) + found.more_jobs,
+    }
+
+
+def again_url(row: Request) -> str:
+    """The form of its kind, filled in with what was asked but for the time."""
+    if row.kind == RequestKind.QUOTA:
+        names = ("team_id", "pool_id", *FIGURES)
+        page = "requests:quota"
+    else:
+        names = ("team_id", "pool_id", "gpus", "gpus_per_node", "source", "reason")
+        page = "requests:reserve"
+    values = {name.removesuffix("_id"): getattr(row, name) for name in names}
+    known = {name: value for name, value in values.items() if value not in (None, "")}
+    return f"{reverse(page)}?{urlencode(known)}"
+
+
+def asked(row: Request, now: datetime) -> list[tuple[str, str]]:
+    """What was asked, as words and values."""
+    pairs = [(_("Team"), row.team.name), (_("Pool"), row.pool.name)]
+    if row.kind == RequestKind.QUOTA:
+        return pairs + _figures(row, now)
+    shape = _("on each node %(gpus)s") % {"gpus": row.gpus_per_node}
+    pairs.append((_("GPUs"), f"{words.gpus(row)}{f', {shape}' if row.gpus_per_node else ''}"))
+    if row.source in Source.values:
+        pairs.append((_("Taken from"), str(Source(row.source).label)))
+    if row.starts_at and row.ends_at:
+        pairs.append((_("When"), formats.span(row.starts_at, row.ends_at, now)))
+        pairs.append((_("Length"), formats.duration(row.ends_at - row.starts_at)))
+    pairs.append((_("Asked in the zone"), row.zone))
+    return pairs
+
+
+def _figures(row: Request, now: datetime) -> list[tuple[str, str]]:
+    """Figures that would change, from what to what; open requests compare with now."""
+    had: Mapping[str, int | None] = {}
+    if row.state in OPEN:
+        had = selectors.get_figures(team_id=row.team_id, pool_id=row.pool_id, at=now)
+    labels = {
+        "guaranteed": _("Guaranteed"), "limit": _("Limit"),
+        "borrowing_limit": _("Borrowing limit"), "lending_limit": _("Lending limit"),
+        "weight": _("Weight"), "per_user_limit": _("Limit per person"),
+    }  # fmt: skip
+    pairs: list[tuple[str, str]] = []
+    for name in FIGURES:
+        wanted = figure(getattr(row, name))
+        if had and had[name] != getattr(row, name):
+            wanted = _("%(was)s → %(now)s") % {"was": figure(had[name]), "now": wanted}
+        pairs.append((labels[name], wanted))
+    begins = formats.when(row.starts_at, now) if row.starts_at else _("as soon as it is approved")
+    return [*pairs, (_("From"), begins)]
+
+
+def figure(value: int | None) -> str:
+    """A figure of a quota; open ones are said to be."""
+    return _("not set") if value is None else formats.number(value)
+
+
+def _begins_late(row: Request, now: datetime) -> bool:
+    return row.starts_at is not None and row.starts_at <= now
+
+
+def _decision(row: Request) -> DecisionForm:
+    return DecisionForm(initial={"granted_gpus": words.asked_gpus(row), "version": row.version})

@@ -1,0 +1,38 @@
+"""Routes of the room."""
+
+from django.urls import path
+
+from portal.requests import api
+from portal.requests.views import inbox, moves, quota, reserve
+
+app_name = "requests"
+page_patterns = [
+    path("reserve/", reserve.reserve, name="reserve"),
+    path("reserve/check/", reserve.check, name="check"),
+    path("requests/", inbox.inbox, name="list"),
+    path("requests/quota/", quota.quota, name="quota"),
+    path("requests/<int:request_id>/", inbox.detail, name="detail"),
+    path("requests/<int:request_id>/edit/", quota.edit, name="edit"),
+    path("requests/<int:request_id>/submit/", moves.submit, name="submit"),
+    path("requests/<int:request_id>/cancel/", moves.cancel, name="cancel"),
+    path("requests/<int:request_id>/approve/", moves.approve, name="approve"),
+    path("requests/<int:request_id>/reject/", moves.reject, name="reject"),
+    path("requests/<int:request_id>/comments/", moves.comment, name="comment"),
+]
+api_patterns = [
+    path("requests", api.RequestListView.as_view(), name="api-request-list"),
+    path("requests/check", api.CheckView.as_view(), name="api-request-check"),
+    path("requests/<int:request_id>", api.RequestDetailView.as_view(), name="api-request-detail"),
+    path("requests/<int:request_id>/submit", api.SubmitView.as_view(), name="api-request-submit"),
+    path("requests/<int:request_id>/cancel", api.CancelView.as_view(), name="api-request-cancel"),
+    path(
+        "requests/<int:request_id>/approve", api.ApproveView.as_view(), name="api-request-approve"
+    ),
+    path("requests/<int:request_id>/reject", api.RejectView.as_view(), name="api-request-reject"),
+    path(
+        "requests/<int:request_id>/comments",
+        api.CommentsView.as_view(),
+        name="api-request-comments",
+    ),
+]
+urlpatterns = page_patterns

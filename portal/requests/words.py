@@ -1,0 +1,81 @@
+"""A request in a few words: for lists, headings and messages."""
+
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from portal.common import formats
+from portal.requests.models import Request, RequestKind, RequestState
+
+TONES = {
+    RequestState.SUBMITTED: "warn",
+    RequestState.APPROVED: "good",
+    RequestState.REJECTED: "bad",
+}
+
+
+def asked_gpus(row: Request) -> int | None:
+    """How many GPUs it is about."""
+    return row.guaranteed if row.kind == RequestKind.QUOTA else row.gpus
+
+
+def gpus(row: Request) -> str:
+    """Asked, or granted of asked where it is less."""
+    asked = asked_gpus(row)
+    if asked is None:
+        return ""
+    if row.granted_gpus is not None and row.granted_gpus < asked:
+        return _("%(granted)s of %(asked)s") % {"granted": row.granted_gpus, "asked": asked}
+    return formats.number(asked)
+
+
+def what(row: Request, now: datetime) -> str:
+    """The asking as one phrase."""
+    words = {"gpus": asked_gpus(row) if asked_gpus(row) is not None else "?", "pool": row.pool.name}
+    if row.kind == RequestKind.QUOTA:
+        return _("Guarantee of %(gpus)s GPUs of %(pool)s") % words
+    if row.starts_at is None or row.ends_at is None:
+        return _("%(gpus)s GPUs of %(pool)s") % words
+    words["span"] = formats.span(row.starts_at, row.ends_at, now)
+    return _("%(gpus)s GPUs of %(pool)s, %(span)s") % words
+
+
+def has_lapsed(row: Request, now: datetime) -> bool:
+    """Whether it can be decided no more, though nobody has cleared it away yet."""
+    waits = row.state == RequestState.SUBMITTED
+    return waits and row.expires_at is not None and row.expires_at <= now
+
+
+def state(row: Request, now: datetime) -> str:
+    """Where it stands."""
+    if has_lapsed(row, now):
+        return str(RequestState.EXPIRED.label)
+    asked = asked_gpus(row)
+    if row.state == RequestState.APPROVED and row.granted_gpus != asked:
+        return _("Approved in part")
+    return str(row.get_state_display())
+
+
+def tone(row: Request, now: datetime) -> str:
+    """The tone of its pill."""
+    return "" if has_lapsed(row, now) else TONES.get(RequestState(row.state), "")
+
+
+def event(action: str) -> str:
+    """An audit line's action in words; an unknown one as it is."""
+    known = {
+        "requests.drafted": _("Draft saved"),
+        "requests.submitted": _("Submitted"),
+        "requests.approved": _("Approved"),
+        "requests.rejected": _("Rejected"),
+        "requests.cancelled": _("Cancelled"),
+        "requests.expired": _("Lapsed"),
+        "requests.commented": _("Commented"),
+        "reservations.held": _("Reservation put on the calendar"),
+        "reservations.opened": _("Reservation began"),
+        "reservations.completed": _("Reservation ended"),
+        "reservations.cancelled": _("Reservation cancelled"),
+        "reservations.given_back": _("Reservation given back"),
+        "quotas.changed": _("Quota changed"),
+    }
+    return known.get(action, action)
