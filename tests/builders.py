@@ -1,10 +1,12 @@
 """Rows for tests: each function makes one thing with plain defaults and says so in its arguments."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from portal.inventory.models import Cluster, ClusterKind, GPUModel, Node, Pool
 from portal.quotas.models import Quota
+from portal.reservations.models import Reservation, ReservationState, Source
 from portal.teams.models import Role, RoleAssignment, Team, TeamTerm, User
+from portal.usage.models import GRID_SECONDS, LedgerEntry
 from portal.workloads.models import Pod, Workload
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
@@ -83,4 +85,43 @@ def a_pod(
     return Pod.objects.create(
         workload=workload, uid=f"uid-{name}", name=name, node=node, created_at=scheduled_at,
         scheduled_at=scheduled_at if node else None, seen_at=scheduled_at, **given,
+    )  # fmt: skip
+
+
+def use(
+    team: Team | None, pool: Pool, from_at: datetime, to_at: datetime, gpus: int = 1,
+    charged_to: str = "guaranteed", node: Node | None = None, reservation: Reservation | None = None,
+    milli: int = 0,
+) -> list[LedgerEntry]:  # fmt: skip
+    """Ledger rows of one pod that held GPUs (or `milli` of one) from when to when, cell by cell."""
+    node = node or pool.nodes.first()
+    assert node is not None
+    number = LedgerEntry.objects.count()
+    rows = []
+    first = from_at
+    while first < to_at:
+        cell = int(first.timestamp()) // GRID_SECONDS * GRID_SECONDS
+        last = min(to_at, datetime.fromtimestamp(cell + GRID_SECONDS, UTC))
+        rows.append(
+            LedgerEntry(
+                cluster=pool.cluster, pod_uid=f"pod-{number}", from_at=first, to_at=last,
+                workload_id=number, reservation_id=reservation.pk if reservation else None,
+                team=team, pool=pool, node_id=node.pk, gpu_model=pool.gpu_model.name,
+                gpu_milli=milli or gpus * 1000, charged_to=charged_to,
+                seconds=int((last - first).total_seconds()),
+            )
+        )  # fmt: skip
+        first = last
+    return LedgerEntry.objects.bulk_create(rows)
+
+
+def a_reservation(
+    team: Team, pool: Pool, starts_at: datetime, hours: int, gpus: int = 4,
+    source: str = Source.POOL, state: str = ReservationState.COMPLETED,
+) -> Reservation:  # fmt: skip
+    """A reservation that took place."""
+    ends_at = starts_at + timedelta(hours=hours)
+    return Reservation.objects.create(
+        team=team, pool=pool, gpus=gpus, source=source, starts_at=starts_at, ends_at=ends_at,
+        planned_ends_at=ends_at, zone="Asia/Seoul", state=state, created_at=LONG_AGO,
     )  # fmt: skip
