@@ -201,7 +201,7 @@ class PolicyView(APIView):
 
 def _paged(request: Request, view: APIView, rows: list[dict[str, object]]) -> Response:
     paging = Paging()
-    page = paging.paginate_queryset(rows, request, view=view)  # type: ignore[type-var]
+    page = paging.paginate_queryset(rows, request, view=view)
     return paging.get_paginated_response(page or [])
 
 

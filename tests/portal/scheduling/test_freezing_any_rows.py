@@ -80,7 +80,7 @@ def workloads(draw: st.DrawFn) -> Workload:
 
 
 millis = st.sampled_from((0, 1, 250, 500, 1000, 1500, 2000, 3000, 8000))
-told = st.one_of(
+told: st.SearchStrategy[object] = st.one_of(
     st.just([]),
     st.lists(st.tuples(st.integers(0, 9), st.sampled_from((250, 500, 1000, 1001))).map(list)),
     st.sampled_from((None, "gpu0", [[0]], [["0", 1000]], [[-1, 1000]])),

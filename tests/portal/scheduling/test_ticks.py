@@ -12,6 +12,7 @@ from portal.common.models import AuditEvent
 from portal.inventory.models import Cluster, Pool
 from portal.scheduling import freezing, selectors, services
 from portal.scheduling.models import Decision, Policy, Share, Standing, Tick, TickState
+from portal.teams.models import Team
 from portal.workloads.models import WorkloadState
 from scheduler_core import planner
 from tests import builders
@@ -114,7 +115,7 @@ def test_a_job_that_has_no_team_and_one_that_stops_do_not_trouble_the_engine(
     node = pool.nodes.get()
     builders.a_pod(builders.a_workload(None, pool, "stray", state=WorkloadState.RUNNING), node)
     leaving = builders.a_workload(
-        builders.Team.objects.get(slug="vision"), pool, "leaving", state=WorkloadState.STOPPING
+        Team.objects.get(slug="vision"), pool, "leaving", state=WorkloadState.STOPPING
     )
     builders.a_pod(leaving, node, stopping_at=now)
     tick = run(pool, now)
