@@ -103,7 +103,7 @@ def _estimates(now: datetime) -> dict[int, int]:
     for team_id, begun, ended in rows.values_list("team_id", "scheduled_at", "ended_at")[
         :ESTIMATE_ROWS
     ]:
-        if ended is not None:
+        if begun is not None and ended is not None:
             took[team_id].append(max(0, int((ended - begun) // timedelta(seconds=1))))
     return {
         team_id: sorted(seconds)[-(-9 * len(seconds) // 10) - 1]
