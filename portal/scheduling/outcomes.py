@@ -73,15 +73,15 @@ _BUILDERS = (
 )
 
 
-def pod_charges(frozen: Frozen, plan: engine.Plan) -> dict[str, list[int]]:
-    """What each pod must newly be charged to: kind → pod ids, only those that change."""
-    found: dict[str, list[int]] = defaultdict(list)
-    for run in plan.running:
-        if run.workload in frozen.work.rows:
-            for pod_id in frozen.work.pods.get(run.workload, ()):
-                if frozen.charges.get(pod_id) != run.charged_to:
-                    found[run.charged_to].append(pod_id)
-    return dict(found)
+def pod_charges(frozen: Frozen, plan: engine.Plan) -> dict[int, str]:
+    """What pods must newly be charged to, by pod id: only those that change."""
+    return {
+        pod_id: run.charged_to
+        for run in plan.running
+        if run.workload in frozen.work.rows
+        for pod_id in frozen.work.pods.get(run.workload, ())
+        if frozen.charges.get(pod_id) != run.charged_to
+    }
 
 
 def uses(frozen: Frozen, plan: engine.Plan, *, paid: frozenset[int]) -> dict[int, float]:

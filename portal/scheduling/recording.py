@@ -20,8 +20,9 @@ from portal.scheduling import outcomes as deciding
 from portal.scheduling.freezing import Frozen
 from portal.scheduling.models import Decision, Share, Standing, Tick, TickState, Verb
 from portal.scheduling.outcomes import Outcome
+from portal.usage import services as usage
 from portal.usage.models import DecayedUse
-from portal.workloads.models import Pod, Workload
+from portal.workloads.models import Workload
 from scheduler_core import document
 from scheduler_core import model as engine
 
@@ -70,7 +71,8 @@ def record(cycle: Cycle, frozen: Frozen, plan: engine.Plan) -> Tick:
     for pks in _batches(before.keys() - kept):
         Standing.objects.filter(workload_id__in=pks).delete()
     Share.objects.bulk_create(_shares(tick, plan), batch_size=BATCH)
-    _write_charges(frozen, plan, said)
+    usage.charge(charges=deciding.pod_charges(frozen, plan), now=cycle.now)
+    _write_charges(said)
     paid = frozenset(pk for pk, row in before.items() if row.verb == Verb.START)
     _charge_use(frozen, deciding.uses(frozen, plan, paid=paid), cycle.now)
     return tick
@@ -184,11 +186,8 @@ def _shares(tick: Tick, plan: engine.Plan) -> Iterator[Share]:
         )
 
 
-def _write_charges(frozen: Frozen, plan: engine.Plan, said: dict[int, Outcome]) -> None:
-    """Pods that run, and workloads that run or start, carry what they are charged to."""
-    for kind, pod_ids in deciding.pod_charges(frozen, plan).items():
-        for pks in _batches(pod_ids):
-            Pod.objects.filter(pk__in=pks).update(charged_to=kind)
+def _write_charges(said: dict[int, Outcome]) -> None:
+    """Workloads that run or start carry what they are charged to."""
     of_kind: dict[str, list[int]] = {}
     for pk, outcome in said.items():
         if outcome.verb in (Verb.RUN, Verb.START):
