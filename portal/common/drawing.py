@@ -49,6 +49,11 @@ class Bar:
     text: str
     marks: tuple[Mark, ...] = ()
 
+    @property
+    def plain(self) -> "Bar":
+        """Without its scale, for a table's row."""
+        return Bar(self.parts, self.total, self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

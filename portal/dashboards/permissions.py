@@ -1,7 +1,20 @@
 """The rules of this room's routes."""
 
-from portal.teams.permissions import Rule, signed_in
+from portal.dashboards.selectors import workload
+from portal.teams.permissions import (
+    OVERSEE,
+    WORK,
+    Rule,
+    anywhere,
+    of_team,
+    organisation,
+    signed_in,
+)
 
 RULES: dict[str, Rule] = {
     "dashboards:home": signed_in(),
+    "dashboards:queue": anywhere(read=WORK),
+    "dashboards:workload": of_team(workload.team_of, read=WORK),
+    "dashboards:snapshot": organisation(read=OVERSEE),
+    "dashboards:capacity": anywhere(),
 }

@@ -7,4 +7,8 @@ from portal.dashboards import views
 app_name = "dashboards"
 urlpatterns = [
     path("", views.home, name="home"),
+    path("queue/", views.queue, name="queue"),
+    path("queue/<int:workload_id>/", views.workload, name="workload"),
+    path("queue/<int:workload_id>/snapshot/<int:tick_id>.json", views.snapshot, name="snapshot"),
+    path("capacity/", views.capacity, name="capacity"),
 ]

@@ -1,11 +1,182 @@
-"""Pages that look across rooms."""
+"""Pages that look across rooms. Each reads once through the selectors and draws."""
 
-from django.http import HttpRequest, HttpResponse
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
+
+from portal.common import clock, csv, tables
+from portal.common.errors import Missing
+from portal.dashboards import explaining, pictures, words
+from portal.dashboards.filters import QueueFilter
+from portal.dashboards.selectors import capacity as capacities
+from portal.dashboards.selectors import common as commons
+from portal.dashboards.selectors import home as homes
+from portal.dashboards.selectors import queue as queues
+from portal.dashboards.selectors import workload as workloads
+from portal.dashboards.tables import HEADER, NodeTable, QueueTable, queue_values
+from portal.inventory import selectors as inventory
+from portal.scheduling import selectors as scheduling
+from portal.scheduling.selectors import QueueRow
+from portal.teams import permissions
+from portal.teams import selectors as teams
+from portal.teams.middleware import access_of
+from portal.teams.selectors import Access
+from portal.workloads.models import Workload
+
+CHUNK = 500
+MAP_NODES = 96
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """My teams now."""
-    return render(request, "dashboards/home.html", {})
+    """My teams now, what comes next, and what waits for me."""
+    access, now = access_of(request), clock.now()
+    tree = teams.get_tree(now=now)
+    rows = homes.list_my_teams(access, tree=tree, now=now)
+    full = len(rows) <= homes.PANELS
+    decides = access.holds_anywhere(permissions.DECIDE)
+    oversees = access.holds(permissions.OVERSEE)
+    panels = homes.list_panels(
+        access, rows=rows, tree=tree, now=now, waiting=homes.WAITING if full else 0
+    )
+    conflicts = inventory.list_conflicts(now=now) if decides or oversees else []
+    context = {
+        "panels": [(panel, _lines(panel.waiting, now)) for panel in panels],
+        "full": full,
+        "may_ask": access.holds_anywhere(permissions.ASK),
+        "decides": decides,
+        "inbox": homes.list_inbox(access) if decides else [],
+        "mine": homes.list_mine(access),
+        "conflicts": [explaining.conflict(row, now) for row in conflicts],
+        "bills": homes.list_bills(access, now=now) if access.holds(permissions.COST) else [],
+        "audit": homes.list_audit() if oversees and not decides else [],
+        "now": now,
+    }
+    return render(request, "dashboards/home.html", context)
+
+
+def _lines(
+    rows: Sequence[QueueRow], now: datetime
+) -> list[tuple[QueueRow, SafeString, SafeString]]:
+    """Jobs with their sentence and the moment they start."""
+    return [(row, words.strong(words.why(row)), words.moment(row, now)) for row in rows]
+
+
+@require_safe
+def queue(request: HttpRequest) -> HttpResponseBase:
+    """Jobs with position, reason and planned start, by name where I may see them; live."""
+    access, now = access_of(request), clock.now()
+    form = QueueFilter(request.GET, tree=teams.get_tree(now=now))
+    table = QueueTable(
+        queues.list_jobs(access, chosen=form.chosen()), now=now, ahead=queues.Ahead()
+    )
+    if request.GET.get("format") == "csv":
+        return csv.response("queue", _queue_csv(request, table, access, now))
+    tables.arrange(request, table)
+    table.tell(_told([row.record for row in table.page.object_list], access, now))
+    context = {
+        "table": table,
+        "form": form,
+        "waiting": queues.list_waiting_teams(),
+        "live": request.GET.get("live") != "off",
+        "now": now,
+    }
+    return render(request, "dashboards/queue.html", context)
+
+
+def _told(jobs: Iterable[Workload], access: Access, now: datetime) -> list[QueueRow]:
+    return scheduling.queue_rows(jobs, access, zone=timezone.get_current_timezone(), now=now)
+
+
+def _queue_csv(
+    request: HttpRequest, table: QueueTable, access: Access, now: datetime
+) -> Iterator[tuple[object, ...]]:
+    """The whole list, sorted as asked, in chunks."""
+    tables.arrange(request, table)
+    yield tuple(HEADER)
+    jobs = table.data.data.iterator(chunk_size=CHUNK)
+    while chunk := list(islice(jobs, CHUNK)):
+        yield from queue_values(_told(chunk, access, now))
+
+
+@require_safe
+def workload(request: HttpRequest, workload_id: int) -> HttpResponse:
+    """One job: stages, places, reason, every decision, what it used."""
+    access, now = access_of(request), clock.now()
+    try:
+        page = workloads.get_workload(access, workload_id=workload_id, now=now)
+    except Missing as error:
+        raise Http404 from error
+    row, record = page.detail.row, page.record
+    hue = record.team.hue if record.team else 0
+    context = {
+        "page": page,
+        "row": row,
+        "record": record,
+        "state": words.state(row),
+        "tone": words.tone(row),
+        "why": words.strong(words.why(row)),
+        "more": words.also(row),
+        "ahead": words.ahead_sentence(queues.Ahead().of(row.cluster_id, row.position)),
+        "byline": words.byline(row),
+        "place": words.place(row),
+        "moment": words.moment(row, now),
+        "timeline": pictures.timeline(page.stages, now=now, hue=hue, charged_to=record.charged_to),
+        "stage_rows": pictures.stage_rows(page.stages, now),
+        "places": [(p, words.charge(p.charged_to)) for p in page.detail.placements],
+        "decisions": [(d, words.strong(d.sentence)) for d in page.detail.decisions],
+        "may_download": access.holds(permissions.OVERSEE),
+        "live": record.ended_at is None,
+        "now": now,
+    }
+    return render(request, "dashboards/workload.html", context)
+
+
+@require_safe
+def snapshot(request: HttpRequest, workload_id: int, tick_id: int) -> HttpResponse:
+    """The engine's input at one tick, as a file it can be asked again with."""
+    try:
+        body = workloads.get_snapshot(workload_id=workload_id, tick_id=tick_id)
+    except Missing as error:
+        raise Http404 from error
+    response = HttpResponse(body, content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="tick-{tick_id}.json"'
+    return response
+
+
+@require_safe
+def capacity(request: HttpRequest) -> HttpResponseBase:
+    """Every pool's free GPUs and what fits; one pool's nodes as a map and a table."""
+    now = clock.now()
+    pools = capacities.list_pool_use(now=now)
+    marks = commons.team_marks()
+    chosen = _chosen_pool(request, pools)
+    table = NodeTable(chosen.nodes if chosen else (), marks=marks)
+    tables.arrange(request, table, per_page=MAP_NODES)
+    if request.GET.get("format") == "csv":
+        return tables.export(table, f"nodes-{chosen.row.name}" if chosen else "nodes")
+    shown = [row.record for row in table.paginated_rows]
+    context = {
+        "pools": [(pool, pictures.pool_bar(pool)) for pool in pools],
+        "chosen": chosen,
+        "cells": [pictures.node_cells(node, marks) for node in shown],
+        "table": table,
+        "conflicts": [explaining.conflict(c, now) for c in inventory.list_conflicts(now=now)],
+        "live": request.GET.get("live") != "off",
+        "now": now,
+    }
+    return render(request, "dashboards/capacity.html", context)
+
+
+def _chosen_pool(
+    request: HttpRequest, pools: list[capacities.PoolUse]
+) -> capacities.PoolUse | None:
+    wanted = request.GET.get("pool", "")
+    found = next((p for p in pools if str(p.row.id) == wanted), None)
+    return found or (pools[0] if pools else None)

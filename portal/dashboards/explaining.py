@@ -1,0 +1,171 @@
+"""Sentences about who uses, borrows and lends how much: plain facts in, translated text out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from portal.common import formats
+from portal.common.drawing import DASHED, HATCHED, SOLID, Bar, Mark, Part
+from portal.dashboards.selectors.common import DEVICE, Fence, Held
+from portal.inventory.selectors import Cause, ConflictRow
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Another team in a pool: what it lends to or borrows from the rest, uses and is promised."""
+
+    name: str
+    milli: int
+    used: int = 0
+    guaranteed: int = 0
+
+
+def pool_bar(
+    *, held: Held, fence: Fence, guaranteed: int, limit: int | None, hue: int, capacity: int
+) -> Bar:
+    """A team's bar in one pool: to its limit, or to the pool's capacity where it has none."""
+    unused = max(0, fence.gpus * DEVICE - held.reserved)
+    ceiling = capacity if limit is None else limit
+    total = max(ceiling * DEVICE, held.total + unused, guaranteed * DEVICE, 1)
+    parts = [
+        Part(SOLID, held.guaranteed, hue, _("%(n)s guaranteed") % {"n": formats.gpus(held.guaranteed)}),
+        Part(SOLID, held.reserved, hue, _("%(n)s reserved") % {"n": formats.gpus(held.reserved)}),
+        Part(HATCHED, held.borrowed, hue, _("%(n)s borrowed") % {"n": formats.gpus(held.borrowed)}),
+        Part(DASHED, unused, hue, _("%(n)s reserved, not used") % {"n": formats.gpus(unused)}),
+    ]  # fmt: skip
+    marks = [Mark(guaranteed * DEVICE, _("%(n)s guaranteed") % {"n": formats.number(guaranteed)})]
+    if limit is not None:
+        marks.append(Mark(limit * DEVICE, _("%(n)s limit") % {"n": formats.number(limit)}))
+    else:
+        marks.append(
+            Mark(capacity * DEVICE, _("%(n)s in the pool") % {"n": formats.number(capacity)})
+        )
+    said = ", ".join(part.label for part in parts if part.amount) or _("nothing in use")
+    return Bar(parts=tuple(parts), total=total, text=said, marks=tuple(marks))
+
+
+def use(held: Held, guaranteed: int, lenders: Sequence[Neighbour]) -> SafeString:
+    """What a team runs of its own and what it borrows from whom."""
+    own = formats.gpus(held.guaranteed + held.reserved)
+    if not held.total:
+        return format_html(
+            _("Nothing runs now. {guaranteed} GPUs are guaranteed and free for you at once."),
+            guaranteed=formats.number(guaranteed),
+        ) if guaranteed else escape(_("Nothing runs now, and nothing is guaranteed here."))  # fmt: skip
+    if not held.borrowed:
+        left = guaranteed * DEVICE - held.guaranteed
+        if left <= 0:
+            return format_html(_("You run {own}, all of them your own."), own=own)
+        return format_html(
+            _("You run {own}, all of them your own; {left} more are yours at once."),
+            own=own, left=formats.gpus(left),
+        )  # fmt: skip
+    return _borrowing(own, formats.gpus(held.borrowed), lenders)
+
+
+def _borrowing(own: str, borrowed: str, lenders: Sequence[Neighbour]) -> SafeString:
+    if not lenders:
+        return format_html(
+            _("You run {own} of your own and <b>borrow {borrowed}</b> that are guaranteed to nobody."),
+            own=own, borrowed=borrowed,
+        )  # fmt: skip
+    first = lenders[0]
+    if len(lenders) == 1:
+        return format_html(
+            _(
+                "You run {own} of your own and <b>borrow {borrowed} from {team}</b>, "
+                "who use {used} of their {guaranteed}."
+            ),
+            own=own, borrowed=borrowed, team=first.name, used=formats.gpus(first.used),
+            guaranteed=formats.number(first.guaranteed),
+        )  # fmt: skip
+    named = ", ".join(f"{n.name} {formats.gpus(n.milli)}" for n in lenders[:3])
+    return format_html(
+        _(
+            "You run {own} of your own and <b>borrow {borrowed}</b> of what others leave unused: "
+            "{named}."
+        ),
+        own=own, borrowed=borrowed, named=named,
+    )  # fmt: skip
+
+
+def comes_back(held: Held, lent: int, borrowers: Sequence[Neighbour]) -> SafeString | None:
+    """When what is lent comes back, or what happens to what is borrowed."""
+    if lent > 0:
+        amount = formats.gpus(lent)
+        if not borrowers:
+            return format_html(
+                _("You lend {amount}; they come back as soon as a job of yours needs them."),
+                amount=amount,
+            )
+        names = ", ".join(n.name for n in borrowers[:3])
+        return format_html(
+            _(
+                "You <b>lend {amount} to {names}</b>; they come back as soon as a job of yours "
+                "needs them."
+            ),
+            amount=amount, names=names,
+        )  # fmt: skip
+    if held.borrowed:
+        return escape(
+            _(
+                "When those who lend need them, borrowed jobs make room: first the one that loses "
+                "least work."
+            )
+        )
+    return None
+
+
+def fenced(fence: Fence, held: Held, now: datetime) -> SafeString | None:
+    """What is reserved now and not used."""
+    unused = fence.gpus * DEVICE - held.reserved
+    if unused <= 0 or fence.until is None:
+        return None
+    return format_html(
+        _("{unused} of {reserved} reserved GPUs stand unused; they are held until {until}."),
+        unused=formats.gpus(unused), reserved=formats.number(fence.gpus),
+        until=formats.when(fence.until, now),
+    )  # fmt: skip
+
+
+def conflict(row: ConflictRow, now: datetime) -> str:
+    """A stretch in which more is promised than there is: how much, from when, and why."""
+    until = _("without end") if row.to_at is None else formats.when(row.to_at, now)
+    starts = _("now") if row.from_at <= now else formats.when(row.from_at, now)
+    words = {
+        "pool": row.pool_name, "short": row.short, "from": starts, "to": until,
+        "capacity": row.capacity, "committed": row.committed,
+    }  # fmt: skip
+    if row.measure == "sum":
+        first = ngettext(
+            "%(pool)s is %(short)d GPU short, from %(from)s to %(to)s: "
+            "%(committed)d are promised and %(capacity)d are there.",
+            "%(pool)s is %(short)d GPUs short, from %(from)s to %(to)s: "
+            "%(committed)d are promised and %(capacity)d are there.",
+            row.short,
+        )
+    else:
+        first = ngettext(
+            "%(pool)s has no node whole enough for %(short)d reserved GPU, from %(from)s to %(to)s.",
+            "%(pool)s has no nodes whole enough for %(short)d reserved GPUs, "
+            "from %(from)s to %(to)s.",
+            row.short,
+        )
+    return f"{first % words} {_cause(row)}"
+
+
+def _cause(row: ConflictRow) -> str:
+    if row.cause == Cause.DOWN:
+        return ngettext(
+            "%(n)d GPU is down.", "%(n)d GPUs are down.", row.down
+        ) % {"n": row.down}  # fmt: skip
+    if row.cause == Cause.MAINTENANCE:
+        return ngettext(
+            "%(n)d GPU is in maintenance.", "%(n)d GPUs are in maintenance.", row.maintenance
+        ) % {"n": row.maintenance}  # fmt: skip
+    return _("Nodes have left the pool: lower a guarantee or move a reservation.")

@@ -1,0 +1,38 @@
+"""The filters of the Queue."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from portal.common.filters import FilterForm
+from portal.dashboards.selectors import queue
+from portal.inventory.models import Pool
+from portal.teams.selectors import Tree
+from portal.workloads.models import Kind, WorkloadState
+
+
+class QueueFilter(FilterForm):
+    """Pool, team, state, kind and a word of the name or person."""
+
+    pool = forms.ChoiceField(label=_("Pool"))
+    team = forms.ChoiceField(label=_("Team"))
+    state = forms.ChoiceField(label=_("State"))
+    kind = forms.ChoiceField(label=_("Class"))
+    search = forms.CharField(label=_("Job or person"), max_length=80)
+
+    def __init__(self, data: Any, *, tree: Tree) -> None:
+        super().__init__(data)
+        states = [s for s in WorkloadState.choices if s[0] != WorkloadState.ADMITTED]
+        self._offer("pool", [("", _("All pools")), *Pool.objects.values_list("id", "name")])
+        self._offer("team", [("", _("All teams")), *((t.id, t.name) for t in tree.rows)])
+        self._offer(
+            "state",
+            [("", _("Waiting and running")), *states, (queue.ENDED, _("All that ended"))],
+        )
+        self._offer("kind", [("", _("All classes")), *Kind.choices])
+
+    def _offer(self, name: str, choices: list[Any]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices

@@ -1,0 +1,115 @@
+"""What several pages ask: whose name and colour, who holds what now."""
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q, Sum
+
+from portal.inventory.models import Pool
+from portal.quotas.models import Quota
+from portal.reservations.models import Reservation, ReservationState
+from portal.teams.models import Team
+from portal.workloads.models import ChargedTo, Pod
+
+DEVICE = 1000
+"""Milli-GPU in a GPU."""
+
+Place = tuple[int, int]
+"""A team in a pool."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamMark:
+    """A team as pictures show it."""
+
+    id: int
+    name: str
+    hue: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Milli-GPU a team holds in a pool now, by what they are charged to."""
+
+    guaranteed: int = 0
+    reserved: int = 0
+    borrowed: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.guaranteed + self.reserved + self.borrowed
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Whole GPUs of a team's open reservations in a pool; `added` without those of its guarantee."""
+
+    gpus: int = 0
+    added: int = 0
+    until: datetime | None = None
+
+
+def team_marks() -> dict[int, TeamMark]:
+    """Every team; names are open to the organisation."""
+    rows = Team.objects.values_list("id", "name", "hue")
+    return {pk: TeamMark(pk, name, hue) for pk, name, hue in rows}
+
+
+def pool_names() -> dict[int, str]:
+    """Every pool's name, cheapest first within a cluster."""
+    return dict(Pool.objects.values_list("id", "name"))
+
+
+def list_held(*, pool_ids: Collection[int] | None = None) -> dict[tuple[int | None, int], Held]:
+    """What every team (None: nobody's work) holds now, by pool: one query.
+
+    A pod not charged yet, since no tick saw it, counts as guaranteed until one does.
+    """
+    pods = Pod.objects.filter(
+        closed_at__isnull=True, scheduled_at__isnull=False, node__isnull=False
+    )
+    if pool_ids is not None:
+        pods = pods.filter(node__pool_id__in=pool_ids)
+    sums = pods.values_list("workload__team_id", "node__pool_id", "charged_to").annotate(
+        milli=Sum("gpu_milli")
+    )
+    found: dict[tuple[int | None, int], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for team_id, pool_id, charged_to, milli in sums.order_by():
+        if pool_id is not None:
+            found[team_id, pool_id][charged_to or ChargedTo.GUARANTEED] += milli
+    return {
+        place: Held(
+            guaranteed=parts[ChargedTo.GUARANTEED],
+            reserved=parts[ChargedTo.RESERVED],
+            borrowed=parts[ChargedTo.BORROWED],
+        )
+        for place, parts in found.items()
+    }
+
+
+def list_quotas(*, now: datetime) -> dict[Place, Quota]:
+    """The quotas in force, by team and pool."""
+    begun = Quota.objects.filter(valid_from__lte=now)
+    rows = begun.filter(Q(valid_to__isnull=True) | Q(valid_to__gt=now))
+    return {(row.team_id, row.pool_id): row for row in rows}
+
+
+def list_fences(*, now: datetime) -> dict[Place, Fence]:
+    """Open reservations summed by team and pool."""
+    found: dict[Place, Fence] = {}
+    rows = Reservation.objects.filter(
+        state=ReservationState.ACTIVE, starts_at__lte=now, ends_at__gt=now
+    )
+    for team, pool, gpus, source, ends_at in rows.values_list(
+        "team_id", "pool_id", "gpus", "source", "ends_at"
+    ):
+        old = found.get((team, pool), Fence())
+        found[team, pool] = Fence(
+            gpus=old.gpus + gpus,
+            added=old.added + (gpus if source == "pool" else 0),
+            until=max(old.until, ends_at) if old.until else ends_at,
+        )
+    return found

@@ -1,0 +1,324 @@
+"""The Home page: my teams now, what comes next, what waits, what it costs, what waits for me."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, QuerySet
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from portal.common.drawing import Bar
+from portal.common.models import AuditEvent
+from portal.dashboards import explaining
+from portal.dashboards.explaining import Neighbour
+from portal.dashboards.selectors import common
+from portal.dashboards.selectors.common import Fence, Held, Place, TeamMark
+from portal.finance import selectors as finance
+from portal.finance.selectors import StatementRow
+from portal.inventory import selectors as inventory
+from portal.inventory.selectors import PoolRow
+from portal.quotas.models import Quota
+from portal.requests.models import Request, RequestState
+from portal.reservations.models import HOLDING, Reservation
+from portal.scheduling import selectors as scheduling
+from portal.scheduling.selectors import Loan, QueueRow
+from portal.teams import permissions
+from portal.teams import selectors as teams
+from portal.teams.models import User
+from portal.teams.selectors import Access, TeamRow, Tree
+from portal.workloads.models import Workload, WorkloadState
+
+PANELS = 3
+"""So many teams are shown in full; more become rows of one table."""
+NEXT = 5
+WAITING = 6
+INBOX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class PoolPanel:
+    """One team in one pool: the figures, the picture and what they mean."""
+
+    pool_name: str
+    gpu_model: str
+    used_milli: int
+    guaranteed: int
+    limit: int | None
+    bar: Bar
+    sentences: tuple[SafeString, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NextRow:
+    """A reservation that is open or to come."""
+
+    id: int
+    request_id: int | None
+    team_id: int
+    pool_name: str
+    gpus: int
+    starts_at: datetime
+    ends_at: datetime
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class TeamPanel:
+    """One team of mine."""
+
+    team: TeamRow
+    path: str
+    pools: tuple[PoolPanel, ...]
+    next: tuple[NextRow, ...]
+    waiting: tuple[QueueRow, ...]
+    waiting_total: int
+    bill: StatementRow | None
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRow:
+    """A submitted request somebody has to decide, or one of my own."""
+
+    id: int
+    kind: str
+    kind_label: str
+    state: str
+    state_label: str
+    team: TeamMark
+    pool_name: str
+    gpus: int | None
+    starts_at: datetime | None
+    ends_at: datetime | None
+    by: str
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    """Everything the panels are cut from, read once."""
+
+    pools: dict[int, PoolRow]
+    quotas: dict[Place, Quota]
+    held: dict[tuple[int | None, int], Held]
+    fences: dict[Place, Fence]
+    loans: list[Loan]
+    marks: dict[int, TeamMark]
+
+
+def list_my_teams(access: Access, *, tree: Tree, now: datetime) -> list[TeamRow]:
+    """Teams whose work I may see and that have a quota, work or reservations: leaves and others."""
+    mine = teams.list_teams(access, roles=permissions.WORK, tree=tree)
+    live = {team for team, _ in common.list_quotas(now=now)}
+    live |= set(
+        Workload.objects.filter(ended_at__isnull=True, team__isnull=False)
+        .order_by()
+        .values_list("team_id", flat=True)
+        .distinct()
+    )
+    return [row for row in mine if row.id in live]
+
+
+def list_panels(
+    access: Access, *, rows: Sequence[TeamRow], tree: Tree, now: datetime, waiting: int = WAITING
+) -> list[TeamPanel]:
+    """Each team in full; the number of queries does not grow with them but for the waiting list."""
+    picture = _read(now)
+    ids = [row.id for row in rows]
+    upcoming = _next(ids, picture, now)
+    totals = _waiting_totals(ids)
+    bills = _bills(access, ids, now)
+    return [
+        TeamPanel(
+            team=row,
+            path=tree.path_name(row.id),
+            pools=tuple(_pool_panels(row, picture, now)),
+            next=tuple(upcoming[row.id][:NEXT]),
+            waiting=_waiting(access, row.id, waiting, now),
+            waiting_total=totals.get(row.id, 0),
+            bill=bills.get(row.id),
+        )
+        for row in rows
+    ]
+
+
+def _read(now: datetime) -> _Picture:
+    return _Picture(
+        pools={pool.id: pool for pool in inventory.list_pools(now=now)},
+        quotas=common.list_quotas(now=now),
+        held=common.list_held(),
+        fences=common.list_fences(now=now),
+        loans=scheduling.list_loans(),
+        marks=common.team_marks(),
+    )
+
+
+def _pool_panels(row: TeamRow, picture: _Picture, now: datetime) -> Iterable[PoolPanel]:
+    for pool_id, pool in picture.pools.items():
+        place = (row.id, pool_id)
+        held = picture.held.get(place, Held())
+        quota, fence = picture.quotas.get(place), picture.fences.get(place, Fence())
+        if quota is None and not held.total and not fence.gpus:
+            continue
+        guaranteed = quota.guaranteed if quota else 0
+        limit = quota.limit if quota else None
+        yield PoolPanel(
+            pool_name=pool.name,
+            gpu_model=pool.gpu_model,
+            used_milli=held.total,
+            guaranteed=guaranteed,
+            limit=limit,
+            bar=explaining.pool_bar(
+                held=held, fence=fence, guaranteed=guaranteed, limit=limit, hue=row.hue,
+                capacity=pool.gpus,
+            ),
+            sentences=tuple(_sentences(place, guaranteed, picture, now)),
+        )  # fmt: skip
+
+
+def _sentences(
+    place: Place, guaranteed: int, picture: _Picture, now: datetime
+) -> Iterable[SafeString]:
+    held, fence = picture.held.get(place, Held()), picture.fences.get(place, Fence())
+    borrowers = _borrowers(place, picture)
+    said = (
+        explaining.use(held, guaranteed, _lenders(place, picture)),
+        explaining.comes_back(held, sum(b.milli for b in borrowers), borrowers),
+        explaining.fenced(fence, held, now),
+    )
+    return (sentence for sentence in said if sentence)
+
+
+def _lenders(place: Place, picture: _Picture) -> list[Neighbour]:
+    """Who lends to this team here, most first; what nobody was promised has no lender."""
+    team_id, pool_id = place
+    found = [
+        _neighbour(loan.lender_id, loan, picture)
+        for loan in picture.loans
+        if loan.borrower_id == team_id and loan.pool_id == pool_id and loan.lender_id
+    ]
+    return sorted(found, key=lambda n: -n.milli)
+
+
+def _borrowers(place: Place, picture: _Picture) -> list[Neighbour]:
+    """Who borrows from this team here, most first."""
+    found = [
+        _neighbour(loan.borrower_id, loan, picture)
+        for loan in picture.loans
+        if (loan.lender_id, loan.pool_id) == place
+    ]
+    return sorted(found, key=lambda n: -n.milli)
+
+
+def _neighbour(team_id: int, loan: Loan, picture: _Picture) -> Neighbour:
+    quota = picture.quotas.get((team_id, loan.pool_id))
+    return Neighbour(
+        name=picture.marks[team_id].name,
+        milli=loan.gpu_milli,
+        used=picture.held.get((team_id, loan.pool_id), Held()).total,
+        guaranteed=quota.guaranteed if quota else 0,
+    )
+
+
+def _next(ids: Collection[int], picture: _Picture, now: datetime) -> dict[int, list[NextRow]]:
+    rows = Reservation.objects.filter(team_id__in=ids, state__in=HOLDING, ends_at__gt=now)
+    found: dict[int, list[NextRow]] = defaultdict(list)
+    for r in rows.order_by("starts_at", "id"):
+        found[r.team_id].append(
+            NextRow(
+                id=r.pk, request_id=r.request_id, team_id=r.team_id,
+                pool_name=picture.pools[r.pool_id].name, gpus=r.gpus, starts_at=r.starts_at,
+                ends_at=r.ends_at, state=r.state,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _waiting(access: Access, team_id: int, most: int, now: datetime) -> tuple[QueueRow, ...]:
+    """The team's first jobs in the queue, with their sentences."""
+    if not most:
+        return ()
+    jobs = scheduling.list_queue(access, team_ids=[team_id], states=[WorkloadState.WAITING])
+    zone = timezone.get_current_timezone()
+    return tuple(scheduling.queue_rows(jobs[:most], access, zone=zone, now=now))
+
+
+def _bills(access: Access, ids: Collection[int], now: datetime) -> dict[int, StatementRow]:
+    reached = access.teams(permissions.COST)
+    wanted = [team for team in ids if reached is None or team in reached]
+    return finance.get_month_to_date(team_ids=wanted, now=now) if wanted else {}
+
+
+def _waiting_totals(ids: Collection[int]) -> dict[int | None, int]:
+    rows = Workload.objects.filter(team_id__in=ids, state=WorkloadState.WAITING)
+    return dict(rows.order_by().values_list("team_id").annotate(n=Count("id")))
+
+
+def list_bills(access: Access, *, now: datetime) -> list[StatementRow]:
+    """Statements of the running month that I may see, newest revisions, dearest first."""
+    month = finance.get_month(instant=now)
+    if month.id is None:
+        return []
+    newest: dict[int | None, StatementRow] = {}
+    for row in finance.list_statements(access, month_id=month.id):
+        newest.setdefault(row.team_id, row)
+    return sorted(newest.values(), key=lambda row: -row.total_micro)
+
+
+def list_inbox(access: Access) -> list[InboxRow]:
+    """Submitted requests that I may decide, oldest first; never my own."""
+    rows = Request.objects.filter(state=RequestState.SUBMITTED).exclude(
+        requested_by_id=access.user_id
+    )
+    ids = access.teams(permissions.DECIDE)
+    if ids is not None:
+        rows = rows.filter(team_id__in=ids)
+    return _inbox(rows.order_by("submitted_at", "id")[:INBOX])
+
+
+def list_mine(access: Access) -> list[InboxRow]:
+    """My own requests that are drafts or wait for somebody."""
+    rows = Request.objects.filter(
+        requested_by_id=access.user_id, state__in=(RequestState.DRAFT, RequestState.SUBMITTED)
+    )
+    return _inbox(rows.order_by("-id")[:INBOX])
+
+
+def _inbox(rows: QuerySet[Request]) -> list[InboxRow]:
+    found = rows.select_related("team", "pool", "requested_by")
+    return [
+        InboxRow(
+            id=r.pk, kind=r.kind, kind_label=r.get_kind_display(), state=r.state,
+            state_label=r.get_state_display(), team=TeamMark(r.team_id, r.team.name, r.team.hue),
+            pool_name=r.pool.name, gpus=r.gpus if r.kind == "reservation" else r.guaranteed,
+            starts_at=r.starts_at, ends_at=r.ends_at, by=str(r.requested_by),
+            expires_at=r.expires_at,
+        )
+        for r in found
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """A line of the audit trail, with the actor's name where the person still exists."""
+
+    at: datetime
+    action: str
+    target: str
+    actor: str
+
+
+def list_audit(limit: int = 12) -> list[AuditRow]:
+    """The newest lines of the trail."""
+    events = list(AuditEvent.objects.order_by("-id")[:limit])
+    people = {u.pk: str(u) for u in User.objects.filter(pk__in={e.actor_id for e in events})}
+    return [
+        AuditRow(
+            at=e.at,
+            action=e.action,
+            target=f"{e.target_type} {e.target_id or ''}".strip(),
+            actor=people.get(e.actor_id or 0, ""),
+        )
+        for e in events
+    ]

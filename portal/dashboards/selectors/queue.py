@@ -1,0 +1,91 @@
+"""The Queue page: whose work is open, in what order, and who stands ahead."""
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, F, QuerySet, Sum
+
+from portal.dashboards.selectors import common
+from portal.dashboards.selectors.common import TeamMark
+from portal.scheduling import selectors as scheduling
+from portal.scheduling.models import Standing
+from portal.teams.selectors import Access
+from portal.workloads.models import OPEN_STATES, Workload, WorkloadState
+
+ENDED = "ended"
+ENDED_STATES = tuple(state for state in WorkloadState if state not in OPEN_STATES)
+
+
+@dataclass(frozen=True, slots=True)
+class AheadRow:
+    """A team with jobs ahead of mine."""
+
+    team: TeamMark | None
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingTeam:
+    """How much of a team waits; open to the organisation."""
+
+    team: TeamMark | None
+    jobs: int
+    gpu_milli: int
+
+
+def list_jobs(access: Access, *, chosen: Mapping[str, Any]) -> QuerySet[Workload]:
+    """Jobs in queue order as the page's filters ask; the waiting first, then the newest."""
+    team, pool, state = chosen.get("team"), chosen.get("pool"), chosen.get("state")
+    return scheduling.list_queue(
+        access,
+        team_ids=[int(team)] if team else None,
+        pool_id=int(pool) if pool else None,
+        states=ENDED_STATES if state == ENDED else ([state] if state else ()),
+        kind=chosen.get("kind", ""),
+        q=chosen.get("search", ""),
+        sort="-submitted_at" if state == ENDED else "position",
+    )
+
+
+class Ahead:
+    """Who stands ahead of a position, by team; read once for a page, asked for each row."""
+
+    def __init__(self) -> None:
+        self._marks = common.team_marks()
+        self._positions: dict[tuple[int, int | None], list[int]] = defaultdict(list)
+        rows = Standing.objects.filter(position__isnull=False).order_by("position")
+        for cluster, team, position in rows.values_list(
+            "workload__cluster_id", "workload__team_id", "position"
+        ):
+            if position is not None:
+                self._positions[cluster, team].append(position)
+
+    def of(self, cluster_id: int, position: int | None) -> list[AheadRow]:
+        """Teams with jobs ahead, most first."""
+        if position is None:
+            return []
+        counts: Counter[int | None] = Counter()
+        for (cluster, team), positions in self._positions.items():
+            if cluster == cluster_id:
+                counts[team] += bisect_left(positions, position)
+        return [
+            AheadRow(self._marks.get(team or 0), jobs)
+            for team, jobs in counts.most_common()
+            if jobs
+        ]
+
+
+def list_waiting_teams() -> list[WaitingTeam]:
+    """All that waits, by team: names and sums are open to the organisation."""
+    marks = common.team_marks()
+    rows = (
+        Workload.objects.filter(state=WorkloadState.WAITING)
+        .order_by()
+        .values_list("team_id")
+        .annotate(jobs=Count("id"), milli=Sum(F("tasks") * F("gpu_milli")))
+    )
+    found = [WaitingTeam(marks.get(team or 0), jobs, milli) for team, jobs, milli in rows]
+    return sorted(found, key=lambda row: -row.gpu_milli)

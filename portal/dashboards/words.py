@@ -1,0 +1,135 @@
+"""What pages say of a workload or a node: state, place, moment and reason, in plain sentences."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from portal.common import formats
+from portal.dashboards.selectors.capacity import NodeUse
+from portal.dashboards.selectors.common import TeamMark
+from portal.dashboards.selectors.queue import AheadRow
+from portal.inventory.calendar import Condition
+from portal.inventory.models import NodeState
+from portal.scheduling.models import Verb
+from portal.scheduling.selectors import QueueRow
+from portal.scheduling.sentences import Sentence
+from portal.workloads.models import HOLDING_STATES, ChargedTo, Kind, WorkloadState
+
+TONES = {
+    WorkloadState.WAITING: "warn",
+    WorkloadState.FAILED: "bad",
+    WorkloadState.RUNNING: "good",
+}
+
+
+def state(row: QueueRow) -> str:
+    """Where it stands, in one word."""
+    return str(WorkloadState(row.state).label)
+
+
+def tone(row: QueueRow) -> str:
+    """How a state's pill looks."""
+    return TONES.get(WorkloadState(row.state), "")
+
+
+def byline(row: QueueRow) -> str:
+    """Person and class: `minji · training`; empty where the reader may not see them."""
+    kind = str(Kind(row.kind).label).lower() if row.kind else ""
+    return " · ".join(part for part in (row.person, kind) if part)
+
+
+def team_name(mark: TeamMark | None) -> str:
+    """A team's name; nobody's work says so."""
+    return mark.name if mark else _("no team")
+
+
+def charge(charged_to: str) -> str:
+    """What a use is charged to, in one word."""
+    return str(ChargedTo(charged_to).label).lower() if charged_to else ""
+
+
+def place(row: QueueRow) -> str:
+    """Its place in the queue while it waits."""
+    if not row.waits or row.position is None:
+        return ""
+    return _("place %(n)s") % {"n": formats.number(row.position)}
+
+
+def moment_value(row: QueueRow) -> datetime | None:
+    """The instant that matters now: planned start, start, or end."""
+    if row.ended_at:
+        return row.ended_at
+    return row.scheduled_at if row.state in HOLDING_STATES else row.planned_start
+
+
+def moment(row: QueueRow, now: datetime) -> SafeString:
+    """The same in words."""
+    at = moment_value(row)
+    if at is None:
+        return format_html('<span class="soft">{}</span>', _("not known yet"))
+    words = "%(at)s"
+    if row.ended_at:
+        words = _("ended %(at)s")
+    elif row.state in HOLDING_STATES:
+        words = _("since %(at)s")
+    return format_html(
+        '<time datetime="{}">{}</time>', at.isoformat(), words % {"at": formats.when(at, now)}
+    )
+
+
+def node_state(node: NodeUse) -> str:
+    """Ready, cordoned, in maintenance, or down since when."""
+    if node.row.condition is Condition.DOWN or node.row.state == NodeState.DOWN:
+        if node.row.down_since:
+            return _("down since %(at)s") % {"at": formats.when(node.row.down_since)}
+        return _("down")
+    if node.row.condition is Condition.MAINTENANCE:
+        return _("in maintenance")
+    if node.row.state == NodeState.CORDONED:
+        return _("cordoned: nothing new starts")
+    return _("ready")
+
+
+def why(row: QueueRow) -> Sentence:
+    """Why it waits, or what it does; of one that is over, how long it waited and held GPUs."""
+    if row.ended_at is not None:
+        return Sentence(ended(row))
+    if row.state in HOLDING_STATES and row.verb in ("", Verb.WAIT):
+        return Sentence(_("It holds its GPUs; the next tick says what they are counted as."))
+    return row.sentence
+
+
+def also(row: QueueRow) -> list[str]:
+    """Further sentences of less weight, while it is open."""
+    return list(row.sentence.also) if row.ended_at is None else []
+
+
+def ahead_sentence(rows: Sequence[AheadRow]) -> str:
+    """How many jobs stand ahead, by team; empty when none does."""
+    total = sum(row.jobs for row in rows)
+    if not total:
+        return ""
+    named = ", ".join(f"{team_name(row.team)} {row.jobs}" for row in rows[:5])
+    words = ngettext(
+        "%(n)s job stands ahead: %(teams)s.", "%(n)s jobs stand ahead: %(teams)s.", total
+    )
+    return words % {"n": formats.number(total), "teams": named}
+
+
+def strong(sentence: Sentence) -> SafeString:
+    """A sentence with its strong part in bold."""
+    before, middle, after = sentence.split()
+    return format_html("{}<b>{}</b>{}", before, middle, after) if middle else escape(before)
+
+
+def ended(row: QueueRow) -> str:
+    """How long it waited and held its GPUs, of one that is over."""
+    if row.scheduled_at is None or row.ended_at is None:
+        return _("It ended without having run.")
+    waited = formats.duration(row.scheduled_at - row.submitted_at)
+    ran = formats.duration(row.ended_at - row.scheduled_at)
+    return _("It waited %(waited)s and held its GPUs for %(ran)s.") % {"waited": waited, "ran": ran}
