@@ -23,7 +23,7 @@ from portal.finance.pricing import Draft
 from portal.inventory.models import Pool
 from portal.teams import selectors as teams
 
-_KINDS = {kind: place for place, kind in enumerate(LineKind)}
+_KINDS: dict[str, int] = {kind: place for place, kind in enumerate(LineKind)}
 _CHARGES = {"guaranteed": 0, "reserved": 1, "borrowed": 2}
 
 
@@ -165,12 +165,13 @@ def _write(month: Month, bill: Bill) -> None:
 
 
 def _ordered(drafts: Iterable[Draft]) -> list[Draft]:
+    """Lines by kind, time and pool, an adjustment as the kind it adjusts."""
     pools = {pk: place for place, pk in enumerate(Pool.objects.values_list("pk", flat=True))}
     return sorted(
         drafts,
         key=lambda d: (
-            _KINDS[d.kind], d.from_at, pools[d.pool_id], _CHARGES.get(d.charged_to, 9),
-            d.reservation_id or 0, d.adjusts,
+            _KINDS[d.kind], d.from_at, pools[d.pool_id], _KINDS.get(d.adjusts, 0),
+            _CHARGES.get(d.charged_to, 9), d.reservation_id or 0,
         ),
     )  # fmt: skip
 
