@@ -23,7 +23,7 @@ def read(text: str, zone: str) -> datetime:
         given = parse_datetime(text.strip())
     except ValueError:
         given = None
-    if given is None:
+    if given is None or ":" not in text:
         raise NotATime(_("Write a date and a time, such as 2026-11-02T09:00."))
     if given.tzinfo is not None:
         return given.astimezone(UTC)
