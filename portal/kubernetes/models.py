@@ -1,9 +1,19 @@
-"""What was written to a cluster, and where it differs from what was wanted."""
+"""How far a cluster was read, what was written to it, and where it differs from what was wanted."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from portal.inventory.models import Cluster
+
+
+class ReadMark(models.Model):
+    """Up to which version of a cluster its deletions are known; what the next read asks from."""
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, related_name="read_mark")
+    version = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return f"{self.cluster_id} at {self.version}"
 
 
 class SyncState(models.TextChoices):

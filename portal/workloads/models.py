@@ -92,6 +92,9 @@ class Workload(models.Model):
     preemptions = models.PositiveIntegerField(default=0)
     cluster_reason = models.CharField(max_length=40, blank=True, help_text="a cluster_* word")
     cluster_message = models.TextField(blank=True)
+    version = models.CharField(
+        max_length=64, blank=True, help_text="of it and its pods when last seen to change"
+    )
     seen_at = models.DateTimeField()
 
     class Meta:
@@ -137,6 +140,7 @@ class Pod(models.Model):
     ready_at = models.DateTimeField(null=True)
     stopping_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True, help_text="gone; devices free from here on")
+    why = models.CharField(max_length=40, blank=True, help_text="preempted, node_lost, …")
     ledger_until = models.DateTimeField(null=True)
     seen_at = models.DateTimeField()
     estimated = models.BooleanField(

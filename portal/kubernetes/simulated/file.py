@@ -6,6 +6,7 @@ What was deleted stays readable for a while, so that readers learn how it ended.
 
 import json
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -52,6 +53,7 @@ class File:
         if not path.exists():
             raise NoCluster(f"there is no simulated cluster at {path}")
         self._connection = _connect(path)
+        self._lock = threading.RLock()
         self._state: State | None = None
 
     def close(self) -> None:
@@ -61,11 +63,12 @@ class File:
     @contextmanager
     def reading(self) -> Iterator[State]:
         """Hand out the state to look at; it must not be changed."""
-        self._connection.execute("BEGIN")
-        try:
-            yield self._current()
-        finally:
-            self._connection.execute("COMMIT")
+        with self._lock:
+            self._connection.execute("BEGIN")
+            try:
+                yield self._current()
+            finally:
+                self._connection.execute("COMMIT")
 
     @contextmanager
     def changing(self, *, keep: bool = True) -> Iterator[State]:
@@ -73,19 +76,20 @@ class File:
 
         When the block fails, or with `keep` false, nothing is written and the state is read anew.
         """
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            state = self._current()
-            yield state
-            if keep:
-                _save(self._connection, state)
-        except BaseException:
-            self._state = None
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT" if keep else "ROLLBACK")
-        if not keep:
-            self._state = None
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                state = self._current()
+                yield state
+                if keep:
+                    _save(self._connection, state)
+            except BaseException:
+                self._state = None
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT" if keep else "ROLLBACK")
+            if not keep:
+                self._state = None
 
     def _current(self) -> State:
         mark = _meta(self._connection, "mark")
@@ -123,35 +127,46 @@ class File:
 def create(
     path: Path, rules: Rules, nodes: list[Node], stored: list[Stored], arrivals: list[Arrival]
 ) -> None:
-    """Make the file of a new cluster. Raises `FileExistsError`."""
+    """Make the file of a new cluster, whole or not at all. Raises `FileExistsError`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(exist_ok=False)
-    connection = _connect(path)
+    if path.exists():
+        raise FileExistsError(path)
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.unlink(missing_ok=True)
+    connection = _connect(unfinished, journal="DELETE")
     try:
         connection.executescript(TABLES)
         connection.execute("BEGIN IMMEDIATE")
-        connection.executemany(
-            "INSERT INTO arrivals VALUES (?, ?, ?)",
-            [
-                (number, arrival.offset, json.dumps(records.pack(arrival.spec)))
-                for number, arrival in enumerate(sorted(arrivals, key=lambda a: a.offset))
-            ],
-        )
-        _write_meta(connection, {"format": FORMAT, "rules": asdict(rules), "forgotten": 0})
-        state = State(rules=rules, clock=rules.starts_at)
-        for record in (*nodes, *stored):
-            state.touch(record)
-        _save(connection, state)
+        _fill(connection, rules, [*nodes, *stored], arrivals)
         connection.execute("COMMIT")
     finally:
         connection.close()
+    unfinished.rename(path)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        path, timeout=20, isolation_level=None, check_same_thread=False
+def _fill(
+    connection: sqlite3.Connection,
+    rules: Rules,
+    first: list[Node | Stored],
+    arrivals: list[Arrival],
+) -> None:
+    connection.executemany(
+        "INSERT INTO arrivals VALUES (?, ?, ?)",
+        [
+            (number, arrival.offset, json.dumps(records.pack(arrival.spec)))
+            for number, arrival in enumerate(sorted(arrivals, key=lambda a: a.offset))
+        ],
     )
-    connection.execute("PRAGMA journal_mode=WAL")
+    _write_meta(connection, {"format": FORMAT, "rules": asdict(rules), "forgotten": 0})
+    state = State(rules=rules, clock=rules.starts_at)
+    for record in first:
+        state.touch(record)
+    _save(connection, state)
+
+
+def _connect(path: Path, journal: str = "WAL") -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=20, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA journal_mode={journal}")
     connection.execute("PRAGMA synchronous=NORMAL")
     return connection
 

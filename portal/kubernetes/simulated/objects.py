@@ -167,6 +167,8 @@ def _pod_status(record: Pod) -> dict[str, Any]:
             "exitCode": 0 if record.why == records.SUCCEEDED else 1,
             "reason": records.SUCCEEDED if record.why == records.SUCCEEDED else records.CRASHED,
         }
+        if record.ready_at is not None:
+            ended["startedAt"] = stamp(record.ready_at)
         status["containerStatuses"] = [{"name": "main", "state": {"terminated": ended}}]
     elif record.ready_at is not None:
         running = {"startedAt": stamp(record.ready_at)}

@@ -1,0 +1,66 @@
+"""Cluster → rows: nodes to the inventory, jobs to workloads, closed intervals to the ledger."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from portal.common import clock
+from portal.inventory import services as inventory
+from portal.inventory.models import Cluster, Pool
+from portal.kubernetes import reading
+from portal.kubernetes.models import ReadMark
+from portal.kubernetes.port import ClusterError, ClusterPort, Gone
+from portal.kubernetes.ports import port_for
+from portal.kubernetes.reading import Read
+from portal.usage import services as usage
+from portal.workloads import services as workloads
+from portal.workloads.services import Observed
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What a look at a cluster brought; `error` says why there was none."""
+
+    observed: Observed = Observed()
+    ledger_rows: int = 0
+    error: str = ""
+
+
+def collect(*, cluster_id: int, now: datetime, real_now: datetime | None = None) -> Collected:
+    """Read a cluster and bring every row in step with it; a repeat changes nothing.
+
+    A cluster that gives no answer keeps its last known rows and is marked with the error.
+    """
+    cluster = Cluster.objects.get(pk=cluster_id)
+    mark = ReadMark.objects.filter(cluster_id=cluster_id).first()
+    try:
+        found = _read(port_for(cluster, now=now), mark.version if mark else "")
+    except ClusterError as error:
+        inventory.mark_failed(cluster_id=cluster_id, error=str(error))
+        return Collected(error=str(error))
+    return _record(cluster_id, found, now, real_now or clock.real_now())
+
+
+def _read(port: ClusterPort, since: str) -> Read:
+    try:
+        return reading.read(port, since=since)
+    except Gone:
+        # What was deleted meanwhile is lost; it ends where it was last seen.
+        return reading.read(port, since="")
+
+
+@transaction.atomic
+def _record(cluster_id: int, found: Read, now: datetime, real_now: datetime) -> Collected:
+    Cluster.objects.select_for_update().get(pk=cluster_id)
+    resources = set(Pool.objects.filter(cluster_id=cluster_id).values_list("resource_name", flat=True))
+    inventory.record_nodes(
+        cluster_id=cluster_id, seen=reading.nodes(found.nodes, resources), now=now
+    )
+    observed = workloads.observe(
+        cluster_id=cluster_id, seen=reading.workloads(found, resources), now=now
+    )
+    rows = usage.close_cells(cluster_id=cluster_id, now=now)
+    ReadMark.objects.update_or_create(cluster_id=cluster_id, defaults={"version": found.version})
+    inventory.mark_read(cluster_id=cluster_id, now=now, real_now=real_now)
+    return Collected(observed=observed, ledger_rows=rows)

@@ -1,0 +1,137 @@
+"""One pod's manifest → `SeenPod`. Pure."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from portal.kubernetes import quantities
+from portal.kubernetes.port import DEVICES, Manifest
+from portal.kubernetes.times import moment
+from portal.workloads.seen import SeenPod
+
+GUARANTEED = "evenshare-guaranteed-"
+WHY = {
+    "PreemptionByScheduler": "preempted",
+    "DeletionByTaintManager": "node_lost",
+    "TerminationByKubelet": "node_lost",
+    "DeletionByPodGC": "node_lost",
+    "EvictionByEvictionAPI": "evicted",
+}
+ENDED = ("Succeeded", "Failed")
+
+
+def requests(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What the containers of a pod ask for; limits count where no request is said."""
+    total: dict[str, Any] = {}
+    for container in spec.get("containers", []):
+        resources = container.get("resources", {})
+        for name, value in {**resources.get("limits", {}), **resources.get("requests", {})}.items():
+            was = total.get(name)
+            total[name] = value if was is None else quantities.amount(was) + quantities.amount(value)
+    return total
+
+
+def owner_uid(item: Manifest) -> str:
+    """The uid of the controller of a pod; its own where there is none."""
+    for reference in item["metadata"].get("ownerReferences", []):
+        if reference.get("controller"):
+            return str(reference["uid"])
+    return str(item["metadata"]["uid"])
+
+
+def seen(item: Manifest, *, devices: int, is_deleted: bool) -> SeenPod:
+    """A pod as it stands; a deleted one as it last stood, ended where that is known."""
+    metadata, spec = item["metadata"], item.get("spec", {})
+    amounts = requests(spec)
+    scheduled_at = _scheduled_at(item)
+    return SeenPod(
+        uid=metadata["uid"],
+        name=metadata["name"],
+        node=spec.get("nodeName", ""),
+        gpu_milli=1000 * devices,
+        cpu_milli=quantities.milli(amounts.get("cpu", "0")),
+        memory_mib=quantities.mebibytes(amounts.get("memory", "0")),
+        devices=_told(metadata.get("annotations", {}).get(DEVICES, "")),
+        priority_class=spec.get("priorityClassName", ""),
+        guaranteed=spec.get("priorityClassName", "").startswith(GUARANTEED),
+        created_at=moment(metadata["creationTimestamp"]),
+        scheduled_at=scheduled_at,
+        ready_at=_ready_at(item),
+        stopping_at=_stopping_at(metadata),
+        closed_at=_closed_at(item, scheduled_at, is_deleted=is_deleted),
+        why=_why(item),
+    )
+
+
+def _told(text: str) -> tuple[tuple[int, int], ...]:
+    """Whole devices the cluster names: `0,3` are the first and the fourth."""
+    return tuple((int(index), 1000) for index in text.split(",") if index.isdigit())
+
+
+def condition(item: Manifest, kind: str) -> Mapping[str, Any]:
+    """A condition of the pod; empty when it has none of that type."""
+    found: list[Mapping[str, Any]] = item.get("status", {}).get("conditions", [])
+    return next((c for c in found if c.get("type") == kind), {})
+
+
+def _scheduled_at(item: Manifest) -> datetime | None:
+    if not item.get("spec", {}).get("nodeName"):
+        return None
+    told = condition(item, "PodScheduled")
+    if told.get("status") == "True":
+        return moment(told["lastTransitionTime"])
+    return moment(item["metadata"]["creationTimestamp"])
+
+
+def _states(item: Manifest) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for status in item.get("status", {}).get("containerStatuses", []):
+        yield from status.get("state", {}).items()
+
+
+def _ready_at(item: Manifest) -> datetime | None:
+    """Since when it is ready; once it ended, since when its containers ran."""
+    told = condition(item, "Ready")
+    if told.get("status") == "True":
+        return moment(told["lastTransitionTime"])
+    begun = [state["startedAt"] for kind, state in _states(item) if kind == "terminated"
+             and state.get("startedAt")]  # fmt: skip
+    return max(map(moment, begun), default=None)
+
+
+def _stopping_at(metadata: Mapping[str, Any]) -> datetime | None:
+    gone = metadata.get("deletionTimestamp")
+    if not gone:
+        return None
+    return moment(gone) - timedelta(seconds=int(metadata.get("deletionGracePeriodSeconds", 0)))
+
+
+def _closed_at(
+    item: Manifest, scheduled_at: datetime | None, *, is_deleted: bool
+) -> datetime | None:
+    """When its devices were free: its last container's end, else when it was to be gone."""
+    ended = item.get("status", {}).get("phase") in ENDED
+    if not ended and not is_deleted:
+        return None
+    ends = [moment(state["finishedAt"]) for kind, state in _states(item) if kind == "terminated"
+            and state.get("finishedAt")]  # fmt: skip
+    gone = item["metadata"].get("deletionTimestamp")
+    if not ends and gone:
+        ends = [moment(gone)]
+    if not ends and ended:
+        told = item.get("status", {}).get("conditions", [])
+        ends = [moment(c["lastTransitionTime"]) for c in told if c.get("lastTransitionTime")]
+    if not ends:
+        return None
+    return max([*ends, *([scheduled_at] if scheduled_at else [])])
+
+
+def _why(item: Manifest) -> str:
+    """Why it stops or ended; empty while it runs, and when it ended well."""
+    told = condition(item, "DisruptionTarget")
+    if told.get("status") == "True":
+        return WHY.get(str(told.get("reason")), "evicted")
+    if item.get("status", {}).get("phase") == "Failed":
+        return "failed"
+    if item["metadata"].get("deletionTimestamp"):
+        return "deleted"
+    return ""

@@ -1,0 +1,60 @@
+"""Which port stands for which cluster. A simulated one is brought up to the asked instant."""
+
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from portal.inventory.models import Cluster, ClusterKind
+from portal.kubernetes.port import ClusterPort, Unreachable
+from portal.kubernetes.simulated.cluster import SimulatedCluster
+from portal.kubernetes.simulated.file import NoCluster
+
+_open: dict[Path, tuple[tuple[int, int], SimulatedCluster]] = {}
+
+
+def simulated_file(cluster: Cluster) -> Path:
+    """Where a simulated cluster keeps itself: a file beside the portal's own data."""
+    return Path(settings.VAR_DIR) / str(cluster.settings.get("file", f"{cluster.name}.cluster"))
+
+
+def open_simulated(path: Path) -> SimulatedCluster:
+    """The cluster of a file, kept open in this process for as long as it is the same file."""
+    try:
+        mark = (os.getpid(), path.stat().st_ino)
+    except FileNotFoundError as error:
+        raise Unreachable(
+            _("There is no simulated cluster at %(path)s.") % {"path": path}
+        ) from error
+    kept = _open.get(path)
+    if kept is not None and kept[0] == mark:
+        return kept[1]
+    try:
+        _open[path] = (mark, SimulatedCluster(path))
+    except NoCluster as error:
+        raise Unreachable(str(error)) from error
+    return _open[path][1]
+
+
+def _simulated(cluster: Cluster, now: datetime) -> ClusterPort:
+    port = open_simulated(simulated_file(cluster))
+    port.advance(now)
+    return port
+
+
+OPENERS: dict[str, Callable[[Cluster, datetime], ClusterPort]] = {
+    ClusterKind.SIMULATED: _simulated,
+}
+
+
+def port_for(cluster: Cluster, *, now: datetime) -> ClusterPort:
+    """The port of a cluster. Raises `Unreachable`."""
+    opener = OPENERS.get(cluster.kind)
+    if opener is None:
+        raise Unreachable(
+            _("This portal has no way to clusters of the kind %(kind)s.") % {"kind": cluster.kind}
+        )
+    return opener(cluster, now)

@@ -1,0 +1,254 @@
+"""Manifests → what other rooms take: nodes for `inventory`, jobs with their pods for `workloads`.
+
+Pure. Identity is the uid of the root owner; a pod without one is its own workload. Jobs and pods
+that ask for no device are nobody's business here.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+
+from portal.inventory.services import SeenNode
+from portal.kubernetes import pending, pods, quantities
+from portal.kubernetes.port import POOL, ClusterPort, Listing, Manifest
+from portal.kubernetes.times import moment
+from portal.workloads.models import Kind, WorkloadState
+from portal.workloads.seen import SeenPod, SeenWorkload
+
+PREFIX = "evenshare.io/"
+ENDINGS = {"Complete": WorkloadState.SUCCEEDED, "Failed": WorkloadState.FAILED}
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Everything one look at a cluster gave; `version` is what the next look asks from."""
+
+    nodes: Listing
+    owners: Listing
+    pods: Listing
+    events: Listing
+    version: str
+
+
+def read(port: ClusterPort, *, since: str) -> Read:
+    """List everything. Pods come last, so that none is there whose owner was not listed yet."""
+    nodes, events = port.nodes(), port.events()
+    owners = port.owners(since=since)
+    found = port.pods(since=since)
+    return Read(nodes=nodes, owners=owners, pods=found, events=events, version=owners.version)
+
+
+def nodes(listing: Listing, resources: Collection[str]) -> list[SeenNode]:
+    """The machines that carry one of our pools' labels and offer devices."""
+    return [_node(item, resources) for item in listing.items if _devices(_offer(item), resources)]
+
+
+def _offer(item: Manifest) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = item.get("status", {}).get("allocatable", {})
+    return found
+
+
+def _devices(amounts: Mapping[str, Any], resources: Collection[str]) -> int:
+    return sum(quantities.devices(v) for name, v in amounts.items() if name in resources)
+
+
+def _node(item: Manifest, resources: Collection[str]) -> SeenNode:
+    labels = item["metadata"].get("labels", {})
+    offer = _offer(item)
+    ready = next(
+        (c for c in item.get("status", {}).get("conditions", []) if c.get("type") == "Ready"), {}
+    )
+    spec = item.get("spec", {})
+    return SeenNode(
+        name=item["metadata"]["name"],
+        pool=labels.get(POOL, ""),
+        gpus=_devices(offer, resources),
+        cpu_milli=quantities.milli(offer.get("cpu", "0")),
+        memory_mib=quantities.mebibytes(offer.get("memory", "0")),
+        ready=ready.get("status") == "True",
+        cordoned=bool(spec.get("unschedulable")),
+        labels=dict(labels),
+        taints=list(spec.get("taints", [])),
+        zone=labels.get("topology.kubernetes.io/zone", ""),
+        reason=str(ready.get("reason", "")),
+    )
+
+
+def workloads(found: Read, resources: Collection[str]) -> list[SeenWorkload]:
+    """Every job with its pods, those that are gone since the last look included."""
+    owners = {item["metadata"]["uid"]: item for item in found.owners.deleted}
+    deleted = set(owners)
+    owners |= {item["metadata"]["uid"]: item for item in found.owners.items}
+    deleted -= {item["metadata"]["uid"] for item in found.owners.items}
+    grouped = _group(found.pods, resources)
+    refusals = _refusals(found.events)
+    room = pending.room(found.nodes, found.pods, resources)
+    seen: list[SeenWorkload] = []
+    for uid, owner in owners.items():
+        template = owner.get("spec", {}).get("template", {}).get("spec", {})
+        if not _devices(pods.requests(template), resources):
+            continue
+        sight = _Sight(owner, template, grouped.pop(uid, []), refusals.get(uid, ""))
+        seen.append(_workload(sight, resources, room, is_deleted=uid in deleted))
+    return seen + [_orphan(uid, members) for uid, members in grouped.items()]
+
+
+_Member = tuple[Manifest, SeenPod]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """A job's manifest, its pods' spec, its pods, and why pods of it were refused."""
+
+    owner: Manifest
+    template: Mapping[str, Any]
+    members: list[_Member]
+    refusal: str
+
+
+def _group(listing: Listing, resources: Collection[str]) -> dict[str, list[_Member]]:
+    """Device pods by their owner's uid, each once; what is there now beats a last sight."""
+    latest: dict[str, tuple[Manifest, bool]] = {}
+    for item in listing.deleted:
+        latest[item["metadata"]["uid"]] = (item, True)
+    for item in listing.items:
+        latest[item["metadata"]["uid"]] = (item, False)
+    grouped: dict[str, list[_Member]] = defaultdict(list)
+    for item, is_deleted in latest.values():
+        devices = _devices(pods.requests(item.get("spec", {})), resources)
+        if devices:
+            pod = pods.seen(item, devices=devices, is_deleted=is_deleted)
+            grouped[pods.owner_uid(item)].append((item, pod))
+    return dict(grouped)
+
+
+def _refusals(events: Listing) -> dict[str, str]:
+    """The newest refusal of each owner."""
+    newest = sorted(events.items, key=lambda item: str(item.get("lastTimestamp", "")))
+    return {item["involvedObject"]["uid"]: str(item.get("message", "")) for item in newest}
+
+
+def _workload(
+    sight: _Sight, resources: Collection[str], room: pending.Room, *, is_deleted: bool
+) -> SeenWorkload:
+    owner, template = sight.owner, sight.template
+    metadata, spec = owner["metadata"], owner.get("spec", {})
+    given = {
+        name.removeprefix(PREFIX): str(value)
+        for name, value in metadata.get("annotations", {}).items()
+        if name.startswith(PREFIX)
+    }
+    amounts = pods.requests(template)
+    members = tuple(pod for _, pod in sight.members)
+    tasks = max(1, int(spec.get("completions") or spec.get("parallelism") or 1))
+    ended, ended_at = _ending(owner, members, is_deleted=is_deleted)
+    reason, message = ("", "")
+    if ended is None:
+        manifests = [item for item, _ in sight.members]
+        reason, message = pending.why(owner, manifests, sight.refusal, room)
+    return SeenWorkload(
+        uid=metadata["uid"],
+        name=metadata["name"],
+        owner_kind=owner.get("kind", "Job"),
+        namespace=metadata.get("namespace", ""),
+        submitted_at=moment(metadata["creationTimestamp"]),
+        version=_version([owner, *(item for item, _ in sight.members)], reason + message),
+        tasks=tasks,
+        gpu_milli=1000 * _devices(amounts, resources),
+        cpu_milli=quantities.milli(amounts.get("cpu", "0")),
+        memory_mib=quantities.mebibytes(amounts.get("memory", "0")),
+        pods=members,
+        pool=template.get("nodeSelector", {}).get(POOL, ""),
+        ended=ended,
+        ended_at=ended_at,
+        cluster_reason=reason,
+        cluster_message=message,
+        **_terms(given, tasks),
+    )
+
+
+def _terms(given: Mapping[str, str], tasks: int) -> dict[str, Any]:
+    """What the owner says in annotations; what cannot be read counts as not said."""
+    kind = given.get("class", "")
+    least = _whole(given.get("min-tasks"))
+    saved = given.get("saved-at")
+    return {
+        "person": given.get("user", "")[:150],
+        "kind": Kind(kind) if kind in Kind.values else Kind.BATCH,
+        "reservation_id": _whole(given.get("reservation", "").removeprefix("R-")),
+        "priority": _whole(given.get("priority")) or 0,
+        "min_tasks": least if least and least <= tasks else None,
+        "preemptible": given.get("preemptible", "true") != "false",
+        "duration_seconds": _whole(given.get("duration")),
+        "save_seconds": _whole(given.get("save-seconds")),
+        "restore_seconds": _whole(given.get("restore-seconds")),
+        "last_saved_at": moment(saved) if saved else None,
+    }
+
+
+def _whole(text: str | None) -> int | None:
+    """A whole number a column can hold, or None."""
+    written = (text or "").strip()
+    negative = written.startswith("-")
+    digits = written.lstrip("-")
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 9:
+        return None
+    return -int(digits) if negative else int(digits)
+
+
+def _ending(
+    owner: Manifest, members: Iterable[SeenPod], *, is_deleted: bool
+) -> tuple[WorkloadState | None, datetime | None]:
+    """How and when a job ended. Deleted before its end it was cancelled, once its pods are gone."""
+    for condition in owner.get("status", {}).get("conditions", []):
+        if condition.get("type") in ENDINGS and condition.get("status") == "True":
+            return ENDINGS[condition["type"]], moment(condition["lastTransitionTime"])
+    if not is_deleted:
+        return None, None
+    metadata = owner["metadata"]
+    asked = moment(metadata.get("deletionTimestamp") or metadata["creationTimestamp"])
+    ends = [pod.closed_at for pod in members if pod.closed_at is not None]
+    return WorkloadState.CANCELLED, max([asked, *ends])
+
+
+def _version(manifests: Iterable[Manifest], words: str) -> str:
+    """Changes whenever one of the objects, or what is said of them, does."""
+    marks = sorted(
+        f"{m['metadata']['uid']}@{m['metadata']['resourceVersion']}" for m in manifests
+    )
+    return blake2b("\n".join([*marks, words]).encode(), digest_size=16).hexdigest()
+
+
+def _orphan(uid: str, members: list[_Member]) -> SeenWorkload:
+    """A bare pod, or the last pods of a job that is gone already."""
+    first, pod = members[0]
+    bare = first["metadata"]["uid"] == uid
+    seen = tuple(pod for _, pod in members)
+    ended: WorkloadState | None = None
+    ended_at: datetime | None = None
+    if all(one.closed_at is not None for one in seen):
+        failed = any(one.why for one in seen)
+        ended = WorkloadState.FAILED if failed else WorkloadState.SUCCEEDED
+        ended_at = max(one.closed_at for one in seen if one.closed_at is not None)
+    return SeenWorkload(
+        uid=uid,
+        name=first["metadata"]["name"],
+        owner_kind="Pod" if bare else "",
+        namespace=first["metadata"].get("namespace", ""),
+        submitted_at=min(one.created_at for one in seen),
+        version=_version([item for item, _ in members], ""),
+        tasks=1 if bare else len(seen),
+        gpu_milli=pod.gpu_milli,
+        cpu_milli=pod.cpu_milli,
+        memory_mib=pod.memory_mib,
+        pods=seen,
+        pool=first.get("spec", {}).get("nodeSelector", {}).get(POOL, ""),
+        ended=ended,
+        ended_at=ended_at,
+        orphan=not bare,
+    )
+
+

@@ -1,0 +1,68 @@
+"""Writes rows into the ledger, many at a time; a row that is there already stays as it is.
+
+One prepared INSERT is several times quicker than model instances, and this is the busiest table.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from django.db import connection
+
+from portal.usage.models import LedgerEntry
+
+SECOND = timedelta(seconds=1)
+
+
+class Row(NamedTuple):
+    """One row of the ledger, columns in the order of the insert."""
+
+    cluster_id: int
+    pod_uid: str
+    from_at: datetime
+    to_at: datetime
+    revision: int
+    sign: int
+    workload_id: int
+    reservation_id: int | None
+    team_id: int | None
+    user_id: int | None
+    pool_id: int
+    node_id: int
+    gpu_model: str
+    gpu_milli: int
+    cpu_milli: int
+    memory_mib: int
+    charged_to: str
+    seconds: int
+    source: str
+    estimated: bool
+
+
+TIMES = (Row._fields.index("from_at"), Row._fields.index("to_at"))
+
+
+def append(rows: Iterable[Row]) -> int:
+    """Insert rows; one of the same cluster, pod, start and revision stands. Returns how many."""
+    statement = (
+        "INSERT INTO {table} ({columns}) VALUES ({marks}) "
+        "ON CONFLICT (cluster_id, pod_uid, from_at, revision) DO NOTHING"
+    ).format(
+        table=connection.ops.quote_name(LedgerEntry._meta.db_table),
+        columns=", ".join(connection.ops.quote_name(name) for name in Row._fields),
+        marks=", ".join(["%s"] * len(Row._fields)),
+    )
+    adapted = [_adapted(row) for row in rows]
+    if not adapted:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.executemany(statement, adapted)
+        return max(0, int(cursor.rowcount))
+
+
+def _adapted(row: Row) -> list[object]:
+    """The row with its times as the database writes them."""
+    values: list[object] = list(row)
+    for index in TIMES:
+        values[index] = connection.ops.adapt_datetimefield_value(values[index])
+    return values

@@ -1,0 +1,142 @@
+"""One sight of one workload, put into its rows: terms, pods, stages."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from portal.workloads import stages
+from portal.workloads.lookups import Lookups
+from portal.workloads.models import ChargedTo, Pod, StageEvent, Workload, WorkloadState
+from portal.workloads.seen import SeenPod, SeenWorkload
+
+PLAIN = (
+    "name", "owner_kind", "namespace", "person", "kind", "priority", "tasks", "min_tasks",
+    "gpu_milli", "cpu_milli", "memory_mib", "preemptible", "duration_seconds", "save_seconds",
+    "restore_seconds", "last_saved_at", "submitted_at", "cluster_reason", "cluster_message",
+)  # fmt: skip
+WORKLOAD_FIELDS = (
+    *PLAIN, "team", "user", "pool", "reservation", "state", "admitted_at", "scheduled_at",
+    "ready_at", "ended_at", "preemptions", "version", "seen_at",
+)  # fmt: skip
+POD_TIMES = ("scheduled_at", "ready_at", "stopping_at", "closed_at")
+POD_FIELDS = (*POD_TIMES, "node", "devices", "why", "seen_at", "estimated")
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A workload's row, what was seen of it, and what was known of its pods and stages."""
+
+    row: Workload
+    seen: SeenWorkload
+    pods: list[Pod]
+    events: list[StageEvent]
+
+
+@dataclass(slots=True)
+class Result:
+    """What one sight adds and changes, beside the workload's own row."""
+
+    new_pods: list[Pod] = field(default_factory=list)
+    pods: list[Pod] = field(default_factory=list)
+    events: list[StageEvent] = field(default_factory=list)
+
+
+def copy_terms(row: Workload, seen: SeenWorkload, found: Lookups) -> None:
+    """Copy what the job says of itself; of an orphan only what is not known better."""
+    if not (seen.orphan and row.pk):
+        for name in PLAIN:
+            setattr(row, name, getattr(seen, name))
+        row.user_id = found.users.get(seen.person)
+        row.pool_id = found.pools.get(seen.pool)
+        row.reservation_id = found.reservation_of(seen, row.pool_id)
+    row.team_id = found.teams.get(seen.namespace)
+
+
+def follow(sight: Sight, found: Lookups, now: datetime) -> Result:
+    """Put a sight into its row; return pods and events to write."""
+    row, seen = sight.row, sight.seen
+    copy_terms(row, seen, found)
+    result = Result()
+    known = {pod.uid: pod for pod in sight.pods}
+    for one in seen.pods:
+        pod = known.get(one.uid)
+        if pod is None:
+            pod = _new_pod(row, one)
+            result.new_pods.append(pod)
+            sight.pods.append(pod)
+        else:
+            result.pods.append(pod)
+        _copy_pod(pod, one, found, now)
+    result.pods += close_unseen(sight.pods, {one.uid for one in seen.pods})
+    row.pool_id = row.pool_id or _pool_of(sight.pods, found)
+    result.events = _follow_stages(sight)
+    row.version, row.seen_at = seen.version, now
+    return result
+
+
+def _new_pod(row: Workload, one: SeenPod) -> Pod:
+    return Pod(
+        workload=row, uid=one.uid, name=one.name, gpu_milli=one.gpu_milli, cpu_milli=one.cpu_milli,
+        memory_mib=one.memory_mib, priority_class=one.priority_class, created_at=one.created_at,
+        charged_to=ChargedTo.GUARANTEED if one.guaranteed else ChargedTo.BORROWED,
+    )  # fmt: skip
+
+
+def _copy_pod(pod: Pod, one: SeenPod, found: Lookups, now: datetime) -> None:
+    for name in POD_TIMES:
+        setattr(pod, name, getattr(one, name))
+    pod.node_id = found.nodes.get(one.node, pod.node_id) if one.node else None
+    pod.devices = [list(pair) for pair in one.devices]
+    pod.why = one.why
+    pod.seen_at = now
+    pod.estimated = False
+
+
+def close_unseen(pods: Iterable[Pod], shown: set[str]) -> list[Pod]:
+    """Close the open pods a look did not show, where they were last seen."""
+    closed: list[Pod] = []
+    for pod in pods:
+        if pod.closed_at is None and pod.uid not in shown:
+            pod.closed_at = max(pod.seen_at, pod.scheduled_at or pod.seen_at)
+            pod.estimated = True
+            closed.append(pod)
+    return closed
+
+
+def _pool_of(pods: Sequence[Pod], found: Lookups) -> int | None:
+    """Where its pods run, for a job that names no pool."""
+    placed = [pod.node_id for pod in pods if pod.node_id is not None]
+    return found.pool_of_node.get(placed[-1]) if placed else None
+
+
+def _follow_stages(sight: Sight) -> list[StageEvent]:
+    """Set state and stage times; return the events not yet told."""
+    row, seen = sight.row, sight.seen
+    found = stages.stages(
+        submitted_at=row.submitted_at,
+        needed=row.min_tasks or row.tasks,
+        spans=[_span(pod) for pod in sight.pods],
+        ended=seen.ended,
+        ended_at=seen.ended_at,
+    )
+    row.state = found[-1].state
+    row.admitted_at = stages.first(found, WorkloadState.ADMITTED) or row.admitted_at
+    row.scheduled_at = stages.first(found, WorkloadState.STARTING, WorkloadState.RUNNING)
+    row.ready_at = stages.first(found, WorkloadState.RUNNING)
+    if row.admitted_at is None:
+        row.admitted_at = row.scheduled_at
+    row.ended_at = seen.ended_at
+    row.preemptions = stages.count_preemptions(found)
+    told = {(event.at, event.state) for event in sight.events}
+    return [
+        StageEvent(workload=row, at=stage.at, state=stage.state, why=stage.why)
+        for stage in found
+        if (stage.at, stage.state) not in told
+    ]
+
+
+def _span(pod: Pod) -> stages.Span:
+    return stages.Span(
+        created_at=pod.created_at, scheduled_at=pod.scheduled_at, ready_at=pod.ready_at,
+        stopping_at=pod.stopping_at, closed_at=pod.closed_at, why=pod.why,
+    )  # fmt: skip
