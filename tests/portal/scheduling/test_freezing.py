@@ -301,3 +301,30 @@ def test_freezing_asks_as_many_questions_of_many_rows_as_of_few(now: datetime) -
         counts.append(len(asked))
     assert Workload.objects.count() == 44
     assert counts[0] == counts[1] <= 16
+
+
+def test_a_hybrid_placement_goes_on_in_the_mode_of_the_last_tick(now: datetime) -> None:
+    pool = builders.a_pool(nodes=1)
+    rules = {"hybrid": {"high": 0.7, "low": 0.6, "min_dwell_seconds": 900}}
+    Policy.objects.create(cluster=pool.cluster, rules=rules, valid_from=now - HOUR)
+    for minutes, mode in ((40, "spread"), (30, "pack"), (20, "spread"), (10, "spread")):
+        Tick.objects.create(
+            cluster=pool.cluster, at=now - timedelta(minutes=minutes), state=TickState.DONE,
+            placement_mode=mode, started_real_at=now,
+        )  # fmt: skip
+    hybrid = freezing.freeze(cluster_id=pool.cluster_id, now=now).snapshot.policy.hybrid
+    assert hybrid is not None
+    assert (hybrid.mode, hybrid.since) == ("spread", MONDAY - 20 * 60)
+
+
+def test_a_pools_own_taint_keeps_no_device_pod_away(now: datetime) -> None:
+    pool = builders.a_pool(nodes=1)
+    node = pool.nodes.get()
+    node.taints = [
+        {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"},
+        {"key": "spot", "effect": "PreferNoSchedule"},
+        {"key": "down", "effect": "NoExecute"},
+    ]
+    node.save()
+    (frozen,) = freezing.freeze(cluster_id=pool.cluster_id, now=now).snapshot.nodes
+    assert frozen.taints == ("down",)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from portal.inventory.models import GPUModel, MaintenanceWindow, Node, NodeState, Pool, Sharing
 from portal.quotas.models import Quota
 from portal.reservations.models import Reservation, Source
-from portal.scheduling import freezing, naming
+from portal.scheduling import freezing, naming, outcomes
 from portal.scheduling.reading import Rows
 from portal.teams.selectors import TeamRow
 from portal.usage.models import DecayedUse
 from portal.workloads.models import ChargedTo, Kind, Pod, Workload, WorkloadState
-from scheduler_core import document
+from scheduler_core import document, planner
 from scheduler_core import model as engine
 from tests import builders
 
@@ -165,6 +165,19 @@ def test_what_pods_hold_is_never_free_in_the_snapshot(rows: Rows) -> None:
         )
         closed = not next(n for n in made.snapshot.nodes if n.name == name).schedulable
         assert closed or taken.get(name, 0) >= held
+
+
+@given(all_rows(), st.sampled_from(engine.ORDERS), st.booleans())
+def test_the_engine_plans_any_rows_and_speaks_of_each_job_at_most_once(
+    rows: Rows, order: str, head_blocks: bool
+) -> None:
+    rules = engine.Policy(order=order, head_blocks=head_blocks)
+    made = freezing.build(rows, None, rules, NOW)
+    plan = planner.plan(made.snapshot)
+    said = outcomes.outcomes(made, plan)
+    waiting = {w.id for w in made.snapshot.workloads if w.running is None}
+    assert {f"w{pk}" for pk, one in said.items() if one.verb in ("wait", "start")} == waiting
+    assert all(used >= 0 for used in outcomes.uses(made, plan, paid=frozenset()).values())
 
 
 @given(all_rows())
