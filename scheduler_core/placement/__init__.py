@@ -7,11 +7,13 @@ whether a workload may start, victims, or time. A new placement is one file and 
 from scheduler_core.placement.base import Placement, Room
 from scheduler_core.placement.fitting import fit
 from scheduler_core.placement.pack import Pack
+from scheduler_core.placement.scored import SCORINGS, Scored
 from scheduler_core.placement.spread import Spread
 
 PLACEMENTS: dict[str, Placement] = {
     "pack": Pack(),
     "spread": Spread(),
+    **{name: Scored(make) for name, make in SCORINGS.items()},
 }
 """Every placement by its name in the policy."""
 

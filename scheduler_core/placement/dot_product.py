@@ -18,8 +18,9 @@ class DotProduct(ByColumn):
 
     def plain(self, node: FreeNode) -> IntArray:
         """Return a score for every plain demand of the table, as if each fitted."""
-        gpu_weight = self.scale.cpu_per_gpu**2
-        product = node.cpu_milli * self.table.cpu + gpu_weight * node.gpu_milli * self.table.total
-        square = self.scale.cpu_milli**2
-        scores: IntArray = (100 * square - 50 * product) // square
+        ratio, shift = self.scale.cpu_per_gpu, self.scale.shift
+        cpu = (node.cpu_milli >> shift) * (self.table.cpu >> shift)
+        gpu = (node.gpu_milli * ratio >> shift) * (self.table.total * ratio >> shift)
+        square = (self.scale.cpu_milli >> shift) ** 2
+        scores: IntArray = (100 * square - 50 * (cpu + gpu)) // square
         return scores

@@ -11,7 +11,7 @@ from scheduler_core.placement.scoring import ByColumn, whole_devices
 class RandomNode(ByColumn):
     """Scores all nodes alike and draws one; the same seed draws the same."""
 
-    def __init__(self, table: DemandTable, seed: int) -> None:
+    def __init__(self, table: DemandTable, seed: str) -> None:
         super().__init__(table)
         self._draw = Random(seed)  # noqa: S311 - a simulation, no secret
 

@@ -20,6 +20,11 @@ class Scale:
         ratio = max(1, -(-cpu_milli // gpu_milli))
         return cls(ratio * gpu_milli, ratio)
 
+    @property
+    def shift(self) -> int:
+        """How many bits to drop so that products of amounts stay exact: none up to 1,048 cores."""
+        return max(0, self.cpu_milli.bit_length() - 20)
+
 
 STUDY = Scale.of(cpu_milli=128_000, gpu_milli=8_000)
 """The constants of the FGD study: 128 cores and 8 devices."""

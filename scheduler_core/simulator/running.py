@@ -13,7 +13,11 @@ from scheduler_core.simulator.scenario import PLENTY, Scenario
 COUNTED_KEYS: dict[str, Callable[[Workload], Key]] = {
     "fifo": lambda one: (one.submitted_at,),
     "fifo_strict": lambda one: (one.submitted_at,),
-    "sjf": lambda one: (0, one.duration_seconds) if one.duration_seconds is not None else (1, 0),
+    "sjf": lambda one: (
+        one.duration_seconds is None,
+        one.duration_seconds or 0,
+        one.submitted_at,
+    ),
     "fair_share": lambda one: (),
 }
 """What the orders that can be counted sort by, before priority and submission."""

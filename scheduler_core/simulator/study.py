@@ -7,20 +7,16 @@ that percentage of all GPUs. Typical kinds come from the trace as it was, before
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
 import numpy as np
 
-from scheduler_core.placement.best_fit import BestFit
 from scheduler_core.placement.demands import INFEASIBLE, Demand, DemandTable, FreeNode
-from scheduler_core.placement.dot_product import DotProduct
-from scheduler_core.placement.fgd import Fgd
 from scheduler_core.placement.fragmentation import Typical
-from scheduler_core.placement.gpu_clustering import GpuClustering
-from scheduler_core.placement.gpu_packing import GpuPacking
-from scheduler_core.placement.random import RandomNode
+from scheduler_core.placement.scale import STUDY
+from scheduler_core.placement.scored import SCORINGS, Maker
 from scheduler_core.placement.scoring import Scores
 from scheduler_core.resources import DEVICE
 from scheduler_core.simulator.fullness import Fullness
@@ -29,19 +25,12 @@ from scheduler_core.traces import Job, Node
 TASKS_PER_NODE = 1001
 """What the study's program lets a node run at most."""
 
-Maker = Callable[[DemandTable, Typical, int], Scores]
-
 POLICIES: dict[str, Maker] = {
-    "pack": lambda table, typical, seed: Fullness(table, 1),
-    "spread": lambda table, typical, seed: Fullness(table, -1),
-    "fgd": lambda table, typical, seed: Fgd(table, typical),
-    "best_fit": lambda table, typical, seed: BestFit(table),
-    "dot_product": lambda table, typical, seed: DotProduct(table),
-    "gpu_packing": lambda table, typical, seed: GpuPacking(table),
-    "gpu_clustering": lambda table, typical, seed: GpuClustering(table),
-    "random": lambda table, typical, seed: RandomNode(table, seed),
+    **SCORINGS,
+    "pack": lambda table, typical, scale, seed: Fullness(table, 1),
+    "spread": lambda table, typical, scale, seed: Fullness(table, -1),
 }
-"""Policies by name: a table of demands, the typical kinds and a seed make one."""
+"""Policies by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,4 +194,4 @@ def study(
     typical = typical_of(jobs)
     ranked = [nodes[row] for row in ranks]
     pairs = ((places[demands[row]], jobs[row]) for row in arrivals)
-    return Study(ranked, table, typical).run(pairs, make(table, typical, seed))
+    return Study(ranked, table, typical).run(pairs, make(table, typical, STUDY, str(seed)))

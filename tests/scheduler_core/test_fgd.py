@@ -17,6 +17,8 @@ from scheduler_core.metrics.fragmentation import Kind
 from scheduler_core.placement.demands import INFEASIBLE, Demand, DemandTable, FreeNode
 from scheduler_core.placement.fgd import Fgd
 from scheduler_core.placement.fragmentation import Typical
+from scheduler_core.placement.scale import STUDY
+from scheduler_core.placement.scored import Maker
 from scheduler_core.simulator import study
 from scheduler_core.traces import READERS, Job, Node
 
@@ -77,7 +79,7 @@ def published(workload: str, policy: str) -> dict[int, tuple[float, float, float
     }
 
 
-def run(workload: str, make: study.Maker) -> study.Outcome:
+def run(workload: str, make: Maker) -> study.Outcome:
     """Run the study on the published orders of seed 42."""
     arrivals, ranks = order("seed42_arrivals.txt.gz"), order("seed42_nodes.txt.gz")
     return study.study(jobs(workload), nodes(), make, arrivals, ranks)
@@ -106,7 +108,7 @@ def test_random_placement_lies_within_its_published_spread() -> None:
 
 
 def test_without_the_floor_fgd_loses_its_lead() -> None:
-    outcome = run("default", lambda table, typical, seed: Fgd(table, typical, floored=False))
+    outcome = run("default", lambda table, typical, scale, seed: Fgd(table, typical, floored=False))
     assert outcome.at(100).allocated_pct < published("default", "FGD")[100][0] - 0.5
 
 
@@ -118,7 +120,7 @@ def test_with_ties_broken_at_random_fgd_loses_its_lead() -> None:
             best = np.flatnonzero(row == row.max())
             return None if row.max() == INFEASIBLE else int(draw.choice(best.tolist()))
 
-    outcome = run("default", lambda table, typical, seed: RandomTies(table, typical))
+    outcome = run("default", lambda table, typical, scale, seed: RandomTies(table, typical))
     assert outcome.at(100).allocated_pct == pytest.approx(90.00, abs=0.7)
 
 
@@ -218,7 +220,7 @@ def test_every_policy_takes_only_what_is_free(
     policy: str, gpus: list[int], asked: list[Demand], cores: int
 ) -> None:
     table = DemandTable(asked)
-    scores = study.POLICIES[policy](table, HAND, 0)
+    scores = study.POLICIES[policy](table, HAND, STUDY, "0")
     for index, demand in enumerate(asked):
         node = FreeNode(cores * 1000, list(gpus))
         fits = demand.cpu_milli <= node.cpu_milli and (

@@ -75,7 +75,7 @@ class Checked(Live):
 @given(
     jobs,
     st.sampled_from(model.ORDERS),
-    st.sampled_from(["pack", "spread"]),
+    st.sampled_from(model.PLACEMENT_NAMES),
     st.sampled_from(["off", "easy", "conservative"]),
 )
 def test_a_state_after_events_equals_the_state_built_anew(
