@@ -7,7 +7,7 @@ arguments a route takes, by name, for either side.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from portal.finance.models import Statement
+from portal.finance.models import Month, Statement
 from portal.inventory.models import Cluster, Node, Pool
 from portal.requests.models import Request, RequestKind, RequestState
 from portal.reservations.models import Reservation
@@ -104,8 +104,12 @@ def _a_request(team: Team, pool: Pool, asker: User, now: datetime) -> Request:
 
 
 def _a_statement(team: Team | None, now: datetime) -> Statement:
+    month, _made = Month.objects.get_or_create(
+        name=f"{now:%Y-%m}",
+        defaults={"starts_at": now.replace(day=1), "ends_at": now.replace(day=28), "zone": "UTC"},
+    )
     return Statement.objects.create(
-        team=team, team_name=team.name if team else "", period_starts_at=now.replace(day=1),
+        month=month, team=team, team_name=team.name if team else "", period_starts_at=now.replace(day=1),
         period_ends_at=now.replace(day=28), zone="UTC", currency="KRW", computed_at=now,
     )  # fmt: skip
 

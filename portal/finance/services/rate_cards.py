@@ -8,19 +8,17 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from portal.common import audit
-from portal.common.clock import whole_seconds
 from portal.common.errors import Conflict, Invalid
 from portal.finance import months
 from portal.finance.models import IdleRule, Month, Rate, RateCard, StatementState
 from portal.inventory.models import Pool
-from portal.usage.models import GRID_SECONDS
 
 LARGEST_RATE = 10**15
 LARGEST_MULTIPLIER = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class RateGiven:
+class NewRate:
     """What a GPU-hour of a pool shall cost, in micro-units, and its multipliers in thousandths."""
 
     pool_id: int
@@ -37,7 +35,7 @@ def set_rate_card(
     name: str,
     currency: str,
     valid_from: datetime,
-    rates: Sequence[RateGiven],
+    rates: Sequence[NewRate],
     actor_id: int | None,
     now: datetime,
     tax_basis_points: int = 0,
@@ -48,7 +46,7 @@ def set_rate_card(
     Raises `Invalid` for figures that make no sense, and `Conflict` when the card would reach into
     a closed month, begin before the open one, or bring another currency into a month.
     """
-    _check_figures(name, currency, valid_from, rates, tax_basis_points, idle_rule)
+    _check_figures(name, currency, rates, tax_basis_points, idle_rule)
     current = RateCard.objects.select_for_update().filter(valid_to__isnull=True).first()
     _check_time(valid_from, current)
     _check_currency(currency, valid_from, current)
@@ -77,8 +75,7 @@ def set_rate_card(
 def _check_figures(
     name: str,
     currency: str,
-    valid_from: datetime,
-    rates: Sequence[RateGiven],
+    rates: Sequence[NewRate],
     tax_basis_points: int,
     idle_rule: str,
 ) -> None:
@@ -93,8 +90,6 @@ def _check_figures(
         faults["tax_basis_points"] = _("Tax lies between 0 and 100 %.")
     if idle_rule not in IdleRule.values:
         faults["idle_rule"] = _("Choose one of the ways to treat idle time.")
-    if valid_from.microsecond or whole_seconds(valid_from) % GRID_SECONDS:
-        faults["valid_from"] = _("A card begins on a whole five minutes.")
     fault = _fault_of_rates(rates)
     if fault:
         faults["rates"] = fault
@@ -102,7 +97,7 @@ def _check_figures(
         raise Invalid(_("The rate card has faults."), fields=faults)
 
 
-def _fault_of_rates(rates: Sequence[RateGiven]) -> str:
+def _fault_of_rates(rates: Sequence[NewRate]) -> str:
     pools = [given.pool_id for given in rates]
     if not pools:
         return _("Give at least one pool a rate.")
@@ -171,7 +166,7 @@ def _check_currency(currency: str, valid_from: datetime, current: RateCard | Non
 
 
 def _as_data(
-    card: RateCard, rates: Sequence[RateGiven], before: RateCard | None
+    card: RateCard, rates: Sequence[NewRate], before: RateCard | None
 ) -> dict[str, object]:
     return {
         "valid_from": card.valid_from.isoformat(),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Min
 from django.utils.translation import gettext as _
 
 from portal.common import audit
@@ -22,6 +22,7 @@ from portal.finance.models import (
 from portal.finance.pricing import Draft
 from portal.inventory.models import Pool
 from portal.teams import selectors as teams
+from portal.usage.models import LedgerEntry
 
 _KINDS: dict[str, int] = {kind: place for place, kind in enumerate(LineKind)}
 _CHARGES = {"guaranteed": 0, "reserved": 1, "borrowed": 2}
@@ -44,6 +45,14 @@ def compute_month(*, month_start: datetime, now: datetime) -> Month:
         if month.state == StatementState.OPEN and not newer:
             _write(month, bill)
     return month
+
+
+def compute_open(*, now: datetime) -> None:
+    """Work out every month that is not closed, from the first use known until now."""
+    first = LedgerEntry.objects.aggregate(at=Min("from_at"))["at"]
+    instant = now if first is None else min(first, now)
+    while instant <= now:
+        instant = compute_month(month_start=instant, now=now).ends_at
 
 
 @transaction.atomic

@@ -37,7 +37,7 @@ from datetime import UTC, datetime, timedelta
 
 from portal.finance import services
 from portal.finance.models import RateCard
-from portal.finance.services import RateGiven
+from portal.finance.services import NewRate
 from portal.inventory.models import MaintenanceWindow, NodeOutage, Pool
 from portal.reservations.models import Reservation
 from portal.teams.models import Organisation, Team
@@ -76,7 +76,7 @@ def three_days() -> World:
     card = services.set_rate_card(
         name="Autumn 2026", currency="KRW", tax_basis_points=1000, valid_from=at(-30),
         rates=[
-            RateGiven(pool.pk, 12_000 * WON, borrowed_milli=700, reserved_unused_milli=500),
+            NewRate(pool.pk, 12_000 * WON, borrowed_milli=700, reserved_unused_milli=500),
         ],
         actor_id=None, now=at(-30),
     )  # fmt: skip

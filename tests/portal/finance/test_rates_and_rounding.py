@@ -13,7 +13,7 @@ from portal.finance import pricing, selectors, services
 from portal.finance.models import IdleRule, LineKind, RateCard, Statement, StatementLine
 from portal.finance.pricing import Price, Stretch
 from portal.finance.reckoning import Reckoning, UseKey
-from portal.finance.services import RateGiven
+from portal.finance.services import NewRate
 from portal.reservations.models import Source
 from portal.teams.models import Organisation
 from tests import builders
@@ -137,7 +137,7 @@ def set_card(
     given: dict[str, object] = {"name": "Next", "tax_basis_points": 1000, **more}
     return services.set_rate_card(
         currency=currency, valid_from=valid_from, actor_id=7, now=AFTER_THREE_DAYS,
-        rates=[RateGiven(world.pool.pk, won * WON)], **given,  # type: ignore[arg-type]
+        rates=[NewRate(world.pool.pk, won * WON)], **given,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -209,12 +209,11 @@ def test_another_currency_begins_with_a_month_and_never_after_one_was_closed(
         ("tax_basis_points", -1),
         ("tax_basis_points", 10_001),
         ("idle_rule", "somehow"),
-        ("valid_from", at(15, 0, 3)),
         ("rates", []),
-        ("rates", [RateGiven(10**6, 1)]),
-        ("rates", [RateGiven(1, -1)]),
-        ("rates", [RateGiven(1, 1, borrowed_milli=-1)]),
-        ("rates", [RateGiven(1, 1), RateGiven(1, 2)]),
+        ("rates", [NewRate(10**6, 1)]),
+        ("rates", [NewRate(1, -1)]),
+        ("rates", [NewRate(1, 1, borrowed_milli=-1)]),
+        ("rates", [NewRate(1, 1), NewRate(1, 2)]),
     ],
 )
 def test_figures_that_make_no_sense_are_refused_by_name(
@@ -222,7 +221,7 @@ def test_figures_that_make_no_sense_are_refused_by_name(
 ) -> None:
     pool = builders.a_pool("h100")
     sound: dict[str, object] = {
-        "name": "Next", "currency": "KRW", "valid_from": at(15), "rates": [RateGiven(pool.pk, 1)],
+        "name": "Next", "currency": "KRW", "valid_from": at(15), "rates": [NewRate(pool.pk, 1)],
     }  # fmt: skip
     with pytest.raises(Invalid) as refused:
         services.set_rate_card(
@@ -335,7 +334,7 @@ def test_currencies_with_none_two_and_three_digits(
     vision, pool = builders.a_team("vision"), builders.a_pool("h100", nodes=1)
     services.set_rate_card(
         name="First", currency=currency, valid_from=LONG_BEFORE, actor_id=None, now=LONG_BEFORE,
-        rates=[RateGiven(pool.pk, rate_micro)],
+        rates=[NewRate(pool.pk, rate_micro)],
     )  # fmt: skip
     builders.use(vision, pool, at(1), at(3), gpus=6)
     services.compute_month(month_start=MONTH_STARTS, now=AFTER_THREE_DAYS)
