@@ -10,11 +10,16 @@ from portal.scheduling import services as scheduling
 log = logging.getLogger(__name__)
 
 
-def turn(*, cluster_id: int, now: datetime) -> None:
-    """Run collect, tick and sync of one cluster, in this order."""
-    kubernetes.collect(cluster_id=cluster_id, now=now)  # 1. what is there
+def turn(*, cluster_id: int, now: datetime) -> str:
+    """Run collect, tick and sync of one cluster, in this order; returns why it was not reached.
+
+    A cluster that does not answer is still decided on until its state is too old, but not written.
+    """
+    seen = kubernetes.collect(cluster_id=cluster_id, now=now)  # 1. what is there
     scheduling.run_tick(cluster_id=cluster_id, now=now)  # 2. what should be
-    kubernetes.sync_cluster(cluster_id=cluster_id, now=now)  # 3. make it so
+    if not seen.error:
+        kubernetes.sync_cluster(cluster_id=cluster_id, now=now)  # 3. make it so
+    return seen.error
 
 
 def turn_all(*, now: datetime) -> int:
@@ -22,7 +27,7 @@ def turn_all(*, now: datetime) -> int:
     failures = 0
     for cluster in Cluster.objects.all():
         try:
-            turn(cluster_id=cluster.pk, now=now)
+            failures += bool(turn(cluster_id=cluster.pk, now=now))
         except Exception:
             log.exception("cluster %s could not be served", cluster.name)
             failures += 1

@@ -53,26 +53,28 @@ TEAMS = (
 JOB_TEAMS = ("vision", "speech", "search", "robotics", "platform")
 
 PEOPLE = (
-    Person("yuna", "Yuna", "Park", Role.ADMIN),
-    Person("jiho", "Jiho", "Kim", Role.ADMIN),
-    Person("haneul", "Haneul", "Seo", Role.FINANCE),
-    Person("taeyang", "Taeyang", "Oh", Role.AUDITOR),
+    Person("jihye", "Jihye", "Park", Role.ADMIN),
+    Person("seungmin", "Seungmin", "Kim", Role.ADMIN),
+    Person("boram", "Boram", "Seo", Role.FINANCE),
+    Person("wonho", "Wonho", "Oh", Role.AUDITOR),
     Person("minji", "Minji", "Lee", Role.LEAD, "vision"),
-    Person("doyun", "Doyun", "Choi", Role.LEAD, "speech"),
-    Person("seojun", "Seojun", "Jung", Role.LEAD, "search"),
-    Person("hyun", "Hyun", "Kang", Role.LEAD, "robotics"),
-    Person("eunbi", "Eunbi", "Yoon", Role.LEAD, "platform"),
-    Person("sora", "Sora", "Han", Role.MEMBER, "vision"),
-    Person("jisu", "Jisu", "Lim", Role.MEMBER, "vision"),
-    Person("gaeun", "Gaeun", "Shin", Role.MEMBER, "speech"),
-    Person("woojin", "Woojin", "Bae", Role.MEMBER, "speech"),
-    Person("nari", "Nari", "Song", Role.MEMBER, "search"),
-    Person("siwoo", "Siwoo", "Hong", Role.MEMBER, "search"),
-    Person("dain", "Dain", "Moon", Role.MEMBER, "robotics"),
-    Person("junho", "Junho", "Ahn", Role.MEMBER, "robotics"),
-    Person("areum", "Areum", "Ryu", Role.MEMBER, "platform"),
+    Person("junho", "Junho", "Han", Role.MEMBER, "vision"),
+    Person("seoyeon", "Seoyeon", "Lim", Role.MEMBER, "vision"),
+    Person("daniel", "Daniel", "Weber", Role.MEMBER, "vision"),
+    Person("jiwoo", "Jiwoo", "Choi", Role.LEAD, "speech"),
+    Person("haneul", "Haneul", "Shin", Role.MEMBER, "speech"),
+    Person("priya", "Priya", "Nair", Role.MEMBER, "speech"),
+    Person("sujin", "Sujin", "Jung", Role.LEAD, "search"),
+    Person("taeyang", "Taeyang", "Song", Role.MEMBER, "search"),
+    Person("marco", "Marco", "Rossi", Role.MEMBER, "search"),
+    Person("yuna", "Yuna", "Hong", Role.MEMBER, "search"),
+    Person("dohyun", "Dohyun", "Kang", Role.LEAD, "robotics"),
+    Person("eunbi", "Eunbi", "Yoon", Role.MEMBER, "robotics"),
+    Person("lukas", "Lukas", "Berg", Role.MEMBER, "robotics"),
+    Person("hyejin", "Hyejin", "Ryu", Role.LEAD, "platform"),
+    Person("kangmin", "Kangmin", "Ahn", Role.MEMBER, "platform"),
 )
-SHOWN_LOGINS = ("minji", "sora", "yuna", "haneul", "taeyang")
+SHOWN_LOGINS = ("minji", "junho", "jihye", "boram", "wonho")
 
 PROMISES = (
     Promise("vision", guaranteed=20, limit=60, weight=3),
@@ -112,7 +114,7 @@ def create_people(*, now: datetime) -> dict[str, User]:
             team_id=rows[person.team].pk if person.team else None,
         )  # fmt: skip
         people[person.username] = user
-    admin = people["yuna"]
+    admin = people["jihye"]
     User.objects.filter(pk=admin.pk).update(is_staff=True, is_superuser=True)
     return people
 
@@ -139,7 +141,7 @@ def set_rates(*, cluster: Cluster, now: datetime, actor_id: int) -> None:
     finance.set_rate_card(
         name="Demo rates", currency="KRW", tax_basis_points=1000, valid_from=now,
         rates=[
-            finance.NewRate(pool_id=pool.pk, gpu_hour_micro=won * 1_000_000, borrowed_milli=700)
+            finance.RateGiven(pool_id=pool.pk, gpu_hour_micro=won * 1_000_000, borrowed_milli=700)
             for pool, won in zip(pools, RATES, strict=False)
         ],
         actor_id=actor_id, now=now,

@@ -60,26 +60,26 @@ class AskQuota:
 
 # Days count from the end of the history: day 0 is today, -1 yesterday.
 STORY: tuple[Ask | AskQuota, ...] = (
-    Ask(-20, "minji", -1, 8, -19, (9, 18), "Ablation runs for the spring release", "yuna"),
-    Ask(-18, "doyun", 0, 4, -17, (8, 20), "Streaming recogniser, full evaluation", "jiho"),
-    Ask(-17, "seojun", -1, 8, -16, (20, 32), "Re-index with the new encoder", "yuna"),
-    AskQuota(-16, "doyun", 0, 2, -14, "Two more people joined in October", "yuna"),
-    Ask(-13, "hyun", -1, 16, -12, (9, 21), "Sim-to-real sweep", "yuna", granted=8,
-        says=(("yuna", "Half of it now; the other half is lent to Vision until Friday."),)),
-    Ask(-11, "eunbi", 1, 4, -10, (10, 16), "Driver update rehearsal", "jiho"),
+    Ask(-20, "minji", -1, 8, -19, (9, 18), "Ablation runs for the spring release", "jihye"),
+    Ask(-18, "jiwoo", 0, 4, -17, (8, 20), "Streaming recogniser, full evaluation", "seungmin"),
+    Ask(-17, "sujin", -1, 8, -16, (20, 32), "Re-index with the new encoder", "jihye"),
+    AskQuota(-16, "jiwoo", 0, 2, -14, "Two more people joined in October", "jihye"),
+    Ask(-13, "dohyun", -1, 16, -12, (9, 21), "Sim-to-real sweep", "jihye", granted=8,
+        says=(("jihye", "Half of it now; the other half is lent to Vision until Friday."),)),
+    Ask(-11, "hyejin", 1, 4, -10, (10, 16), "Driver update rehearsal", "seungmin"),
     Ask(-9, "minji", 0, 8, -8, (9, 17), "Data cleaning with the old detector", "",
         refused="This is small preprocessing; the smaller pool has room all day."),
-    Ask(-6, "seojun", -1, 8, -5, (9, 17), "Ranking model, weekly training", "yuna", per_node=8),
-    Ask(-4, "doyun", 1, 4, -3, (0, 24), "Long-form speech, one full day", "jiho"),
-    AskQuota(-3, "hyun", -1, 40, 7, "We would like half of the large pool", "",
+    Ask(-6, "sujin", -1, 8, -5, (9, 17), "Ranking model, weekly training", "jihye", per_node=8),
+    Ask(-4, "jiwoo", 1, 4, -3, (0, 24), "Long-form speech, one full day", "seungmin"),
+    AskQuota(-3, "dohyun", -1, 40, 7, "We would like half of the large pool", "",
              refused="The pool has no such room; ask for a reservation for the week you need."),
-    Ask(-2, "minji", -1, 8, 0, (0, 47), "Final training run before the deadline", "yuna",
-        says=(("minji", "It has to finish by tomorrow night."), ("yuna", "Approved, good luck."))),
-    Ask(-1, "seojun", 0, 4, 1, (9, 18), "Query understanding, nightly evaluation", "jiho"),
-    Ask(-1, "hyun", -1, 8, 3, (9, 21), "Grasping, second sweep", "yuna", per_node=8),
-    Ask(0, "doyun", -1, 8, 2, (13, 19), "Multilingual run; nothing else fits it", "",
-        says=(("gaeun", "The data is ready, we only wait for the slot."),)),
-    AskQuota(0, "eunbi", 1, 2, 7, "Two build machines move to GPUs", ""),
+    Ask(-2, "minji", -1, 8, 0, (0, 47), "Final training run before the deadline", "jihye",
+        says=(("minji", "It has to finish by tomorrow night."), ("jihye", "Approved, good luck."))),
+    Ask(-1, "sujin", 0, 4, 1, (9, 18), "Query understanding, nightly evaluation", "seungmin"),
+    Ask(-1, "dohyun", -1, 8, 3, (9, 21), "Grasping, second sweep", "jihye", per_node=8),
+    Ask(0, "jiwoo", -1, 8, 2, (13, 19), "Multilingual run; nothing else fits it", "",
+        says=(("haneul", "The data is ready, we only wait for the slot."),)),
+    AskQuota(0, "hyejin", 1, 2, 7, "Two build machines move to GPUs", ""),
     Ask(0, "minji", 0, 4, 4, (9, 18), "Annotation tool, first draft of the plan", draft=True),
 )  # fmt: skip
 
@@ -126,7 +126,7 @@ class Teller:
             )  # fmt: skip
         elif line.refused:
             requests.reject(
-                request_id=row.pk, actor_id=self.people["yuna"].pk, note=line.refused, now=now
+                request_id=row.pk, actor_id=self.people["jihye"].pk, note=line.refused, now=now
             )
 
     def _slot(self, line: Ask, now: datetime) -> Asked:

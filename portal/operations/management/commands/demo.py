@@ -1,0 +1,108 @@
+"""`manage.py demo`: a whole organisation on a simulated cluster, on one machine."""
+
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+
+from portal.common import clock
+from portal.common.models import ClockAnchor
+from portal.operations import history, organisation, running
+from portal.operations.loop import Loop
+from portal.teams.models import User
+
+
+class Command(BaseCommand):
+    """Makes the demo on the first run, goes on where it was on every later one."""
+
+    help = "Run a demo organisation on a simulated cluster; Ctrl-C ends everything."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Take port, speed and whether to stop once the demo is made."""
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--speed", type=int, default=60, help="organisation seconds a second")
+        parser.add_argument("--only-make", action="store_true", help="make it, do not run it")
+
+    def handle(self, *args: Any, port: int, speed: int, only_make: bool, **options: Any) -> None:
+        """Make, start, and stay until interrupted."""
+        if not only_make and not running.port_is_free(port):
+            raise CommandError(
+                f"Port {port} is busy. Stop what uses it, or try: make demo PORT={port + 1}"
+            )
+        self._bring_database_up_to_date()
+        with running.stopping_on_signals():
+            if not ClockAnchor.objects.exists():
+                self._make(speed)
+            if not only_make:
+                self._run(port, speed)
+
+    def _bring_database_up_to_date(self) -> None:
+        if connection.vendor != "sqlite":
+            raise CommandError("The demo keeps to SQLite; unset DATABASE_URL to run it.")
+        known = set(MigrationLoader(connection).disk_migrations)
+        applied = set(MigrationLoader(connection).applied_migrations)
+        if ours := [m for m in applied - known if m[0] in {k[0] for k in known}]:
+            raise CommandError(
+                f"{_database_file()} was made by another version of Evenshare ({ours[0][1]}). "
+                f"Move {settings.VAR_DIR} away to start a new demo."
+            )
+        call_command("migrate", verbosity=0)
+
+    def _make(self, speed: int) -> None:
+        if User.objects.exists():
+            self.stdout.write("The demo was not made to its end; making it anew.")
+            _throw_away()
+            call_command("migrate", verbosity=0)
+        self.stdout.write("Making three weeks of history; this takes a minute or two ...")
+        began = time.monotonic()
+        real = clock.real_now()
+        until = real.replace(minute=0, second=0, microsecond=0)
+        history.build(until=until, say=self._say)
+        history.go_on(real_at=clock.real_now(), speed=speed)
+        self.stdout.write(f"Made in {time.monotonic() - began:.0f} s.")
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()
+
+    def _run(self, port: int, speed: int) -> None:
+        history.go_on(real_at=clock.real_now(), speed=speed)
+        web = running.start_web(port)
+        try:
+            if not running.wait_for_web(web, port, seconds=30):
+                raise CommandError("The web server did not start; its own words stand above.")
+            self._greet(port, speed)
+            loop = Loop(simulated=True)
+            running.every(settings.TICK_SECONDS, loop.round, while_alive=lambda: web.poll() is None)
+        finally:
+            running.stop_web(web)
+            history.pause(real_at=clock.real_now(), speed=speed)
+            self._say("\nStopped. `make demo` goes on where it was.")
+
+    def _greet(self, port: int, speed: int) -> None:
+        roles = {p.username: (p.role.label, p.team.capitalize()) for p in organisation.PEOPLE}
+        self._say(f"\nEvenshare answers at http://127.0.0.1:{port}/ (Ctrl-C ends it)\n")
+        self._say(f"  password for everybody: {organisation.PASSWORD}")
+        for username in organisation.SHOWN_LOGINS:
+            role, team = roles[username]
+            self._say(f"  {username:<10} {role}{f' of {team}' if team else ''}")
+        self._say(f"\n  The cluster is simulated, and its time runs {speed} times as fast.")
+
+
+def _database_file() -> Path:
+    return Path(settings.DATABASES["default"]["NAME"])
+
+
+def _throw_away() -> None:
+    """Remove a half-made demo: the database and the simulated cluster's files."""
+    connection.close()
+    for path in (_database_file(), Path(settings.VAR_DIR) / f"{history.CLUSTER}.cluster"):
+        for part in path.parent.glob(path.name + "*"):
+            part.unlink()

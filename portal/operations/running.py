@@ -1,0 +1,103 @@
+"""Web and loop in one process tree, for a demo or a single machine: ends whole on Ctrl-C.
+
+The web server is a child process; the loop runs here, so that one interrupt ends both. If either
+dies, the other is ended too.
+"""
+
+import contextlib
+import logging
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+
+from django.db import close_old_connections
+
+log = logging.getLogger(__name__)
+GRACE_SECONDS = 10
+
+
+class Stopped(Exception):
+    """Somebody asked the process to end."""
+
+
+def port_is_free(port: int) -> bool:
+    """Whether a server could listen on this loopback port."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def start_web(port: int) -> subprocess.Popen[bytes]:
+    """Start the web server on loopback: one process, since SQLite has one writer."""
+    return subprocess.Popen(  # noqa: S603 -- our own interpreter and our own words
+        [
+            sys.executable, "-m", "gunicorn", "portal.wsgi", "--bind", f"127.0.0.1:{port}",
+            "--workers", "1", "--worker-class", "gthread", "--threads", "8",
+            "--log-level", "warning", "--graceful-timeout", "5",
+        ],
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def wait_for_web(web: subprocess.Popen[bytes], port: int, seconds: float) -> bool:
+    """Wait until the port answers; false when the server ended or took too long."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and web.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return True
+        time.sleep(0.05)
+    return False
+
+
+def stop_web(web: subprocess.Popen[bytes]) -> None:
+    """Ask the server to end, then make it."""
+    if web.poll() is None:
+        web.terminate()
+    try:
+        web.wait(GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        web.kill()
+        web.wait()
+
+
+@contextlib.contextmanager
+def stopping_on_signals():  # type: ignore[no-untyped-def]  # a generator of nothing
+    """Turn SIGINT and SIGTERM into `Stopped` once, and swallow it at the end of the block."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise Stopped
+
+    before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    except Stopped:
+        pass
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def every(seconds: float, act: Callable[[], None], *, while_alive: Callable[[], bool]) -> None:
+    """Act at a steady rhythm; a round that fails is logged, one that takes too long skips none."""
+    due = time.monotonic()
+    while while_alive():
+        try:
+            act()
+        except Stopped:
+            raise
+        except Exception:
+            log.exception("a round of the loop failed; the next one tries again")
+        finally:
+            close_old_connections()
+        due = max(due + seconds, time.monotonic())
+        while time.monotonic() < due and while_alive():
+            time.sleep(min(0.2, max(0.0, due - time.monotonic())))
