@@ -6,7 +6,7 @@ something fits, victims, or time. A new order is one file and one line below.
 
 from collections.abc import Callable
 
-from scheduler_core.ordering.base import Key, Order, Rank
+from scheduler_core.ordering.base import Key, Order, Rank, rank
 from scheduler_core.ordering.dominant import Dominant
 from scheduler_core.ordering.fair_share import FairShare
 from scheduler_core.ordering.fair_tree import FairTree, factors
@@ -31,4 +31,4 @@ ORDERINGS: dict[str, Callable[[State], Order]] = {
 }
 """Every order by its name in the policy."""
 
-__all__ = ["ORDERINGS", "Key", "Order", "Queue", "Rank", "factors"]
+__all__ = ["ORDERINGS", "Key", "Order", "Queue", "Rank", "factors", "rank"]

@@ -3,11 +3,11 @@
 from scheduler_core.model import Plan, Snapshot
 from scheduler_core.ordering import ORDERINGS
 from scheduler_core.placement import PLACEMENTS
-from scheduler_core.planner.charges import charges
+from scheduler_core.planner import answers
 from scheduler_core.planner.modes import placement_mode
 from scheduler_core.planner.report import Report
 from scheduler_core.planner.walk import Walk
-from scheduler_core.scratch import State
+from scheduler_core.scratch import State, charges
 
 
 def plan(snapshot: Snapshot) -> Plan:
@@ -26,10 +26,10 @@ def decide(state: State) -> Plan:
         charged = charges(state)
         return Plan(  # 5. explain and report
             now=state.now,
-            starts=walk.starts(charged),
-            running=walk.running(charged),
-            preemptions=walk.preemptions(),
-            waiting=walk.waiting(),
+            starts=answers.starts(state, walk, charged),
+            running=answers.running(state, charged),
+            preemptions=tuple(walk.preempted.values()),
+            waiting=answers.waiting(state, walk, order),
             shares=report.shares(charged),
             quotas=report.quotas(charged),
             fairness=report.fairness(),

@@ -1,12 +1,15 @@
 """The walk: each waiting workload in its turn, until nothing more starts."""
 
 from dataclasses import dataclass
+from functools import partial
 
+from scheduler_core.backfill import Horizon, Planned
 from scheduler_core.explain import Explainer, Note
-from scheduler_core.model import ChargedTo, Preempted, RunningCharge, Start, Waiting, Workload
+from scheduler_core.model import Preempted, Workload
 from scheduler_core.ordering import Order, Queue
 from scheduler_core.placement import Placement, fit
-from scheduler_core.scratch import Held, Rules, State
+from scheduler_core.reclaim import Gate, Reclaim, Taken
+from scheduler_core.scratch import Held, Rules, Spot, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,38 +29,68 @@ class Walk:
         self._order = order
         self._placement = placement
         self._explainer = Explainer(state)
-        self._started: dict[str, Started] = {}
-        self._notes: dict[str, Note] = {}
+        self._policy = state.policy
+        self._head_blocks = state.policy.head_blocks or state.policy.order == "fifo_strict"
+        self._horizon = Horizon(state, placement)
+        self.started: dict[str, Started] = {}
+        self.preempted: dict[str, Preempted] = {}
+        self.notes: dict[str, Note] = {}
+        self._undone: dict[str, Workload] = {}
+        self._lost = 0
         self._blocked: dict[int, Workload] = {}
         self._passed: set[int] = set()
-        self._head_blocks = state.policy.head_blocks or state.policy.order == "fifo_strict"
+        self._planned_pools: dict[int, int] = {}
+        self._freed = False
+        self._queue: Queue | None = None
+
+    @property
+    def plans(self) -> dict[str, Planned]:
+        """Return when what waits is planned to start, by workload id."""
+        return self._horizon.plans
 
     def run(self) -> None:
-        """Walk until nothing more starts. What was promised its victims' room goes first."""
-        for name in list(self._state.stopping):
-            workload = self._state.waiting.get(name)
-            if workload is not None:
-                self._start(workload)
+        """Walk until nothing more starts, then settle the plans."""
+        self._serve_promises()
         while self._pass():
-            pass
+            self._horizon = Horizon(self._state, self._placement)
+        self._settle()
+
+    def _serve_promises(self) -> None:
+        """Start what its victims' room or an open reservation was promised to, before all else."""
+        state = self._state
+        for name in list(state.stopping):
+            promised = state.waiting.get(name)
+            if promised is not None:
+                self._start(promised)
+        for workload in list(state.waiting.values()):
+            entry = state.reservations.get(workload.reservation or "")
+            if entry is not None and entry.open_at(state.now):
+                rules = Rules(state, workload, state.pool_index[entry.pool])
+                if rules.within_guarantee(workload.gpu_milli):
+                    self._serve(workload)
 
     def _pass(self) -> bool:
+        """Give each its turn once; tell whether another pass may start more."""
         state = self._state
-        queue = Queue(self._order, state.waiting.values(), state.tree)
-        self._notes.clear()
+        queue = self._queue = Queue(self._order, state.waiting.values(), state.tree)
+        self.notes.clear()
         self._blocked.clear()
         self._passed.clear()
+        self._planned_pools.clear()
+        self._freed = False
         started = False
         while (workload := queue.pop()) is not None:
-            if self._start(workload):
-                queue.changed(state.tree.index[workload.team])
+            if workload.id not in self._undone and self._serve(workload):
                 started = True
             else:
                 self._leave(workload)
-        return started and self._something_freed()
+        return started and (self._freed or self._policy.backfill != "off")
 
-    def _something_freed(self) -> bool:
-        return False
+    def _serve(self, workload: Workload) -> bool:
+        """Start the workload if it fits, else if others may be made to go for it."""
+        if self._start(workload):
+            return True
+        return self._policy.preemption.enabled and self._reclaim(workload)
 
     def _start(self, workload: Workload) -> bool:
         """Start the workload in the first of its pools that takes it now."""
@@ -67,36 +100,194 @@ class Walk:
             for held in promised:
                 state.release(held)
             for pool in state.pools_for(workload):
-                if pool not in self._blocked and self._start_in(workload, pool, promised):
+                spots = self._spots(workload, pool)
+                if spots is not None:
+                    self._begin(workload, pool, spots, [held.workload.id for held in promised])
                     attempt.keep()
                     return True
         return False
 
-    def _start_in(self, workload: Workload, pool: int, promised: list[Held]) -> bool:
+    def _begin(self, workload: Workload, pool: int, spots: list[Spot], after: list[str]) -> None:
+        held = self._state.start(workload, pool, spots)
+        self.started[workload.id] = Started(held, tuple(after), pool in self._passed)
+        self._horizon.started(held)
+        self._changed(held.team)
+
+    def _changed(self, team: int) -> None:
+        if self._queue is None:
+            self._order.refresh(team)
+        else:
+            self._queue.changed(team)
+
+    def _spots(self, workload: Workload, pool: int) -> list[Spot] | None:
+        """Return where the workload fits now, by quotas, nodes and earlier plans; None if not."""
+        if pool in self._blocked:
+            return None
+        shape = self._state.shape(workload)
+        rules = Rules(self._state, workload, pool)
+        most = rules.largest_count()
+        milli = most * shape.need.per_task.gpu_milli
+        for guaranteed in (True, False) if rules.within_guarantee(milli) else (False,):
+            if most and self._horizon.allows_now(workload, pool, milli, guaranteed):
+                tasks = self._horizon.tasks_now(workload, pool, guaranteed)
+                spots = fit(self._state, self._placement, pool, shape, most, tasks)
+                if spots is not None:
+                    return spots
+        return None
+
+    def _reclaim(self, workload: Workload) -> bool:
+        """Make others go for the workload in the first of its pools where that is allowed."""
         state = self._state
-        shape = state.shape(workload)
-        most = Rules(state, workload, pool).largest_count()
-        tasks = state.column(pool, shape.need).tasks()
-        spots = fit(state, self._placement, pool, shape, most, tasks)
-        if spots is None:
-            return False
-        held = state.start(workload, pool, spots)
-        after = tuple(one.workload.id for one in promised)
-        self._started[workload.id] = Started(held, after, pool in self._passed)
-        return True
+        planned = self._earliest(workload)
+        promised = state.stopping.get(workload.id, [])
+        for pool in state.pools_for(workload):
+            if pool in self._blocked or not self._explainer.can_ever_run(workload, pool):
+                continue
+            spared = {name for name, started in self.started.items() if started.after}
+            with state.attempt() as attempt:
+                for held in promised:
+                    state.release(held)
+                search = Reclaim(state, self._order, workload, pool, spared)
+                taken = search.find(
+                    partial(self._fits, workload, pool), partial(self._gate, workload, planned)
+                )
+                if taken is not None:
+                    after = [held.workload.id for held in promised]
+                    self._take_over(workload, pool, taken, after)
+                    attempt.keep()
+                    return True
+            self._note_refusal(workload, search)
+        return False
+
+    def _fits(self, workload: Workload, pool: int) -> bool:
+        return self._spots(workload, pool) is not None
+
+    def _gate(self, workload: Workload, planned: Planned | None) -> Gate:
+        preemption = self._policy.preemption
+        benefit = budget = None
+        if preemption.cost_gate and planned is not None:
+            benefit = workload.gpu_milli * (planned.start - self._state.now)
+        if preemption.max_lost_gpu_seconds_per_cycle is not None:
+            budget = preemption.max_lost_gpu_seconds_per_cycle * 1000 - self._lost
+        return Gate(benefit, budget)
+
+    def _take_over(self, workload: Workload, pool: int, taken: Taken, after: list[str]) -> None:
+        """Start the workload where its victims were; starts of this cycle are simply undone."""
+        spots = self._spots(workload, pool)
+        assert spots is not None
+        for victim in taken.victims:
+            self._horizon.stopped(victim.held)
+            self._changed(victim.held.team)
+            if victim.held.fresh:
+                self._undo(victim.name, workload)
+            else:
+                after.append(victim.name)
+                whole = victim.tasks == victim.held.tasks
+                self.preempted[victim.name] = Preempted(
+                    victim.name,
+                    workload.id,
+                    taken.why,
+                    None if whole else victim.tasks,
+                    -(-victim.lost // 1000),
+                )
+        if taken.why != "reclaim_guaranteed":
+            self._lost += taken.lost
+        self._freed = True
+        self._begin(workload, pool, spots, after)
+
+    def _undo(self, name: str, by: Workload) -> None:
+        del self.started[name]
+        self._undone[name] = by
+
+    def _note_refusal(self, workload: Workload, search: Reclaim) -> None:
+        note = self.notes.setdefault(workload.id, Note())
+        if search.protected:
+            note.add("protected_by_min_runtime", workloads=len(search.protected))
+        if search.refused is not None:
+            cost, benefit = search.refused
+            note.add(
+                "not_worth_preempting",
+                cost_gpu_seconds=-(-cost // 1000),
+                benefit_gpu_seconds=benefit // 1000,
+            )
+
+    def _earliest(self, workload: Workload) -> Planned | None:
+        """Return the start the policy lets the workload plan, or None."""
+        backfill = self._policy.backfill
+        if backfill == "off":
+            return None
+        pools = self._open_pools(workload)
+        after = self._state.now
+        if backfill == "easy":
+            pools = [pool for pool in pools if pool not in self._planned_pools]
+        if self._head_blocks and pools:
+            after = max([after, *(self._planned_pools.get(pool, after) for pool in pools)])
+        return self._horizon.earliest(workload, pools, after) if pools else None
+
+    def _open_pools(self, workload: Workload) -> list[int]:
+        return [
+            pool
+            for pool in self._state.pools_for(workload)
+            if self._explainer.can_ever_run(workload, pool)
+        ]
 
     def _leave(self, workload: Workload) -> None:
-        """Leave the workload waiting; where heads block, it blocks the pools it could run in."""
-        note = self._notes.setdefault(workload.id, Note())
-        for pool in self._state.pools_for(workload):
-            if not self._explainer.can_ever_run(workload, pool):
-                continue
+        """Leave the workload waiting, with its plan; where heads block, it blocks its pools."""
+        note = self.notes.setdefault(workload.id, Note())
+        by = self._undone.get(workload.id)
+        if by is not None:
+            note.add("evicted", **self._named(by, workload))
+        pools = self._open_pools(workload)
+        for pool in pools:
+            self._note_time(workload, pool, note)
+        self._plan(workload, pools)
+        for pool in pools:
             self._passed.add(pool)
-            head = self._blocked.get(pool)
-            if head is not None:
-                note.add("behind", **self._named(head, workload))
-            elif self._head_blocks:
-                self._blocked[pool] = workload
+            if self._head_blocks:
+                self._blocked.setdefault(pool, workload)
+
+    def _plan(self, workload: Workload, pools: list[int]) -> None:
+        if self._policy.backfill == "off":
+            return
+        planned = self._earliest(workload)
+        if planned is not None:
+            self._horizon.keep(workload, planned)
+            self._planned_pools[planned.pool] = planned.start
+        elif self._policy.backfill == "conservative" or not any(
+            pool in self._planned_pools for pool in pools
+        ):
+            self._horizon.keep_for(workload, pools)
+            for pool in pools:
+                self._planned_pools.setdefault(pool, self._state.now)
+
+    def _note_time(self, workload: Workload, pool: int, note: Note) -> None:
+        """Note what only time explains: it would fit, but for a plan, a reservation, a head."""
+        state = self._state
+        head = self._blocked.get(pool)
+        if head is not None:
+            note.add("behind", **self._named(head, workload))
+            return
+        shape = state.shape(workload)
+        rules = Rules(state, workload, pool)
+        most = rules.largest_count()
+        tasks = state.column(pool, shape.need).tasks()
+        if not most or fit(state, self._placement, pool, shape, most, tasks) is None:
+            return
+        guaranteed = rules.within_guarantee(most * shape.need.per_task.gpu_milli)
+        beside = self._horizon.tasks_beside_reservations(workload, pool, guaranteed)
+        if fit(state, self._placement, pool, shape, most, beside) is None:
+            note.add("reservation_ahead", **self._reserved(workload, pool))
+        else:
+            ahead = self._horizon.in_the_way(workload, pool, guaranteed) or self._horizon.keepers
+            found = next((state.waiting[name] for name in ahead if name in state.waiting), None)
+            note.add("behind", **({} if found is None else self._named(found, workload)))
+
+    def _reserved(self, workload: Workload, pool: int) -> dict[str, object]:
+        names = self._horizon.reserved_ahead(workload, pool)
+        entry = self._state.reservations.get(names[0]) if names else None
+        if entry is None:
+            return {"maintenance": names[:1]}
+        return {"reservation": entry.id, "team": entry.team, "starts_at": entry.starts_at}
 
     def _named(self, ahead: Workload, reader: Workload) -> dict[str, object]:
         """Return who stands ahead: the team, and the workload only to its own branch."""
@@ -105,37 +296,19 @@ class Walk:
         named: dict[str, object] = {"team": ahead.team}
         return {**named, "workload": ahead.id} if mine == theirs else named
 
-    def starts(self, charged: dict[str, ChargedTo]) -> tuple[Start, ...]:
-        """Return what starts, in the order it was decided."""
-        return tuple(
-            Start(
-                name,
-                self._state.placements(started.held),
-                charged[name],
-                started.backfilled,
-                started.after,
-            )
-            for name, started in self._started.items()
-        )
-
-    def running(self, charged: dict[str, ChargedTo]) -> tuple[RunningCharge, ...]:
-        """Return what runs on, with this cycle's charge."""
-        return tuple(
-            RunningCharge(name, charged[name])
-            for name, held in self._state.running.items()
-            if not held.fresh
-        )
-
-    def preemptions(self) -> tuple[Preempted, ...]:
-        """Return what has to go."""
-        return ()
-
-    def waiting(self) -> tuple[Waiting, ...]:
-        """Return what still waits, in order, with reasons."""
-        queue = Queue(self._order, self._state.waiting.values(), self._state.tree)
-        answer: list[Waiting] = []
-        while (workload := queue.pop()) is not None:
-            note = self._notes.get(workload.id, Note())
-            reason, detail = self._explainer.explain(workload, note)
-            answer.append(Waiting(workload.id, len(answer) + 1, reason, detail, None))
-        return tuple(answer)
+    def _settle(self) -> None:
+        """Plan anew what is beyond guarantees, beside all plans within them."""
+        old = self._horizon.plans
+        kinds = [planned.guaranteed for planned in old.values()]
+        if True not in kinds or False not in kinds[: len(kinds) - kinds[::-1].index(True)]:
+            return
+        horizon = self._horizon = Horizon(self._state, self._placement)
+        for name, planned in old.items():
+            if planned.guaranteed:
+                horizon.keep(self._state.waiting[name], planned)
+        for name, planned in old.items():
+            if not planned.guaranteed:
+                workload = self._state.waiting[name]
+                found = horizon.earliest(workload, self._open_pools(workload), self._state.now)
+                if found is not None:
+                    horizon.keep(workload, found)

@@ -5,7 +5,8 @@ which every what-if is tried inside `attempt` and undone unless kept. Never insi
 choice of node, a victim, a reason.
 """
 
-from scheduler_core.scratch.held import Held, Spot
+from scheduler_core.scratch.charges import borrowed_of, charges
+from scheduler_core.scratch.held import Devices, Held, Hold, Spot
 from scheduler_core.scratch.ledger import Book, Entitlement
 from scheduler_core.scratch.nodes import Column, Nodes
 from scheduler_core.scratch.rules import Rules
@@ -16,12 +17,16 @@ __all__ = [
     "USED_UNIT",
     "Book",
     "Column",
+    "Devices",
     "Entitlement",
     "Held",
+    "Hold",
     "Need",
     "Nodes",
     "Rules",
     "Shape",
     "Spot",
     "State",
+    "borrowed_of",
+    "charges",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from scheduler_core.model import Placement, Workload
 from scheduler_core.resources import Amount
@@ -11,6 +12,14 @@ Devices = tuple[tuple[int, int], ...]
 
 Spot = tuple[int, int]
 """A node's number and how many tasks it gets."""
+
+
+class Hold(NamedTuple):
+    """What one workload holds of one node, and until when; null is no known end."""
+
+    ends_at: int | None
+    gpus: Devices
+    amount: Amount
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,12 @@ class Book:
             step = max(0, self._usage[number] - self.kept[number]) - before
         self._root_usage += step
 
+    def use(self, own: Sequence[Amount]) -> None:
+        """Take over what each team uses, for what-ifs; only `own` and what follows from it."""
+        self.own = list(own)
+        self.below = self._tree.subtree_sums([amount.gpu_milli for amount in own])
+        self._usage = self._usage_from_scratch()
+
     def breaks_limit(self, team: int, milli: int) -> int | None:
         """Return the first team up the path whose limit the ask would break, else None."""
         for number in self._tree.paths[team]:

@@ -51,6 +51,7 @@ class Nodes:
         self.usable: Bools = np.array([node.schedulable for node in self.nodes], dtype=np.bool_)
         self.shared = [pool.sharing == "shared" for pool in self.pools]
         self.changed: list[int] = []
+        self.versions = [0] * len(self.nodes)
 
     def capacity(self, pool: int) -> Amount:
         """Return what the usable nodes of the pool have in all."""
@@ -104,6 +105,7 @@ class Nodes:
         self.cpu_free[node] += sign * amount.cpu_milli
         self.memory_free[node] += sign * amount.memory_mib
         self.changed.append(node)
+        self.versions[node] += 1
 
     def tasks(self, need: Need, pool: int, where: slice | Ints) -> Ints:
         """Return how many tasks the free amounts of each node take, whoever may use the node."""

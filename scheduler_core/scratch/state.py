@@ -7,9 +7,9 @@ from typing import TypeVar
 import numpy as np
 
 from scheduler_core.metrics import TeamTree
-from scheduler_core.model import NODE_LEVEL, Placement, Snapshot, Workload
+from scheduler_core.model import NODE_LEVEL, Placement, Running, Snapshot, Workload
 from scheduler_core.resources import Amount
-from scheduler_core.scratch.held import Devices, Held, Spot, difference, spots_of, without
+from scheduler_core.scratch.held import Devices, Held, Hold, Spot, difference, spots_of, without
 from scheduler_core.scratch.ledger import Book
 from scheduler_core.scratch.nodes import Bools, Column, Nodes
 from scheduler_core.scratch.shapes import Need, Shape, Shapes, has_gpu_memory, has_model
@@ -40,6 +40,7 @@ class State:
         self._domains: dict[tuple[int, str], list[int]] = {}
         self._journal: list[Callable[[], None]] | None = None
         self.used = [team.used_gpu_seconds * USED_UNIT for team in snapshot.teams]
+        self.holds: list[dict[str, Hold]] = [{} for _ in self.nodes.nodes]
         self.running: dict[str, Held] = {}
         self.waiting: dict[str, Workload] = {}
         self.stopping: dict[str, list[Held]] = {}
@@ -138,6 +139,7 @@ class State:
             None if duration is None else self.now + duration,
             fresh=True,
         )
+        self._occupy(held)
         self._count(held, 1)
         self._set(self.running, workload.id, held)
         self._set(self.waiting, workload.id, None)
@@ -153,6 +155,8 @@ class State:
         for node, count, gpus in held.spots:
             rest, rest_gpus = kept.get(node, (0, ()))
             self._give(node, difference(gpus, rest_gpus), per_task.times(count - rest))
+        self._vacate(held)
+        self._occupy(left)
         self._count(held, -1)
         if held.fresh:
             self._charge(held, -1)
@@ -165,11 +169,26 @@ class State:
             self._set(self.waiting, held.workload.id, held.workload)
         return None
 
+    def resume(self, held: Held, left: Held | None = None) -> None:
+        """Put back work as it was before it was stopped; `left` is what was left of it."""
+        if left is not None:
+            self.stop(left)
+        per_task = held.workload.per_task.amount
+        for node, count, gpus in held.spots:
+            self._take(node, gpus, per_task.times(count))
+        self._occupy(held)
+        self._count(held, 1)
+        self._set(self.running, held.workload.id, held)
+        if held.fresh:
+            self._set(self.waiting, held.workload.id, None)
+            self._charge(held, 1)
+
     def release(self, held: Held) -> None:
         """Give back the devices of work that is stopping; it is already no use of its team."""
         per_task = held.workload.per_task.amount
         for node, count, gpus in held.spots:
             self._give(node, gpus, per_task.times(count))
+        self._vacate(held)
 
     def placements(self, held: Held) -> tuple[Placement, ...]:
         """Return where the work stands, in the contract's words."""
@@ -211,6 +230,16 @@ class State:
     def _give(self, node: int, gpus: Devices, amount: Amount) -> None:
         self.nodes.give(node, gpus, amount)
         self._log(lambda: self.nodes.take(node, gpus, amount))
+
+    def _occupy(self, held: Held) -> None:
+        per_task = held.workload.per_task.amount
+        for node, tasks, gpus in held.spots:
+            hold = Hold(held.ends_at, gpus, per_task.times(tasks))
+            self._set(self.holds[node], held.workload.id, hold)
+
+    def _vacate(self, held: Held) -> None:
+        for node, _, _ in held.spots:
+            self._set(self.holds[node], held.workload.id, None)
 
     def _count(self, held: Held, sign: int) -> None:
         self._count_now(held, sign)
@@ -260,9 +289,15 @@ class State:
             spots,
             running.tasks,
             running.started_at,
-            ends_at if ends_at is not None and ends_at > self.now else None,
+            self._known_end(running, ends_at),
             stopping_for=running.stopping_for,
         )
+
+    def _known_end(self, running: Running, ends_at: int | None) -> int | None:
+        """Return when the devices come free: what is stopping is expected gone by the next tick."""
+        if running.stopping_for is not None:
+            return self.now + max(1, self.policy.tick_seconds)
+        return ends_at if ends_at is not None and ends_at > self.now else None
 
     def _hold(self, held: Held) -> None:
         per_task = held.workload.per_task.amount
@@ -271,6 +306,7 @@ class State:
             if not self.nodes.usable[node]:
                 book = self.books[held.pool]
                 book.out_of_service += tasks * held.workload.per_task.gpu_milli
+        self._occupy(held)
         if held.stopping_for is not None:
             self.stopping.setdefault(held.stopping_for, []).append(held)
         else:

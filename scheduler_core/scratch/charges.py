@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from scheduler_core.model import ChargedTo
-from scheduler_core.scratch import Held, State
+from scheduler_core.scratch.held import Held
+from scheduler_core.scratch.state import State
 
 
 def charges(state: State) -> dict[str, ChargedTo]:
@@ -20,6 +21,14 @@ def charges(state: State) -> dict[str, ChargedTo]:
         terms = state.books[pool].terms
         answer.update(_fill(work, terms.guaranteed[team], terms.reserved[team]))
     return answer
+
+
+def borrowed_of(state: State, pool: int, team: int) -> set[str]:
+    """Return the ids of the team's running work in the pool that is borrowed now."""
+    terms = state.books[pool].terms
+    work = [held for held in state.running.values() if held.team == team and held.pool == pool]
+    charged = _fill(work, terms.guaranteed[team], terms.reserved[team])
+    return {name for name, charge in charged.items() if charge == "borrowed"}
 
 
 def _fill(work: Iterable[Held], guaranteed: int, reserved: int) -> dict[str, ChargedTo]:

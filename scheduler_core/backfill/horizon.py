@@ -1,0 +1,285 @@
+"""What may start now without moving what was planned before, and when the rest is planned."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scheduler_core.backfill.allowance import Allowance, Terms
+from scheduler_core.backfill.profile import Change
+from scheduler_core.backfill.reservations import block, of_pool
+from scheduler_core.backfill.steps import FOREVER
+from scheduler_core.backfill.timeline import NONE, Timeline
+from scheduler_core.model import Workload
+from scheduler_core.placement import Placement, fit
+from scheduler_core.resources import Amount
+from scheduler_core.scratch import Held, Shape, Spot, State
+from scheduler_core.scratch.nodes import Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A start in the future: when, where, and whether within the team's guarantee."""
+
+    start: int
+    pool: int
+    spots: tuple[Spot, ...]
+    guaranteed: bool
+
+
+class Horizon:
+    """Two timelines: one of plans within guarantees, one of all plans.
+
+    A plan beyond its team's guarantee stands on the second only, so that it never holds back work
+    within one. Whoever changes the state says so with `started` and `stopped`.
+    """
+
+    def __init__(self, state: State, placement: Placement) -> None:
+        self._state = state
+        self._placement = placement
+        self.base = Timeline(state)
+        block(state, self.base)
+        self._terms = Terms(state)
+        self._nodes = {True: self.base.copy(), False: self.base.copy()}
+        self._quotas = {True: Allowance(state, self._terms), False: Allowance(state, self._terms)}
+        self._reservations = [of_pool(state, pool) for pool in range(len(state.books))]
+        self.plans: dict[str, Planned] = {}
+        self.keepers: list[str] = []
+
+    def exempt(
+        self, workload: Workload, pool: int, milli: int, moment: int, guaranteed: bool
+    ) -> frozenset[str]:
+        """Return the reservations whose GPUs the workload may hold from the moment on."""
+        entries = self._reservations[pool]
+        if not entries:
+            return NONE
+        return frozenset(
+            entry.id
+            for entry in entries
+            if entry.id == workload.reservation
+            or (
+                self._yields_when_open(workload, entry.team, entry.source, guaranteed)
+                if entry.starts_at <= moment
+                else self._yields_later(workload, pool, milli, moment, entry.starts_at)
+            )
+        )
+
+    def _yields_when_open(
+        self, workload: Workload, team: str, source: str, guaranteed: bool
+    ) -> bool:
+        if workload.team == team and source == "pool":
+            return True
+        return workload.preemptible and not guaranteed
+
+    def _yields_later(
+        self, workload: Workload, pool: int, milli: int, start: int, opening: int
+    ) -> bool:
+        """Tell whether the workload can be reclaimed, with its work saved, when one opens."""
+        checkpoint = workload.checkpoint
+        if not workload.preemptible or checkpoint is None:
+            return False
+        least = max(checkpoint.save_seconds, self._state.policy.preemption.min_runtime_seconds)
+        team = self._state.tree.index[workload.team]
+        used = self._quotas[False].steps(("own", pool, team, "")).at(opening)
+        entitled = self._terms.book(pool, opening).entitled[team]
+        return start + least <= opening and used + milli > entitled
+
+    def tasks_now(self, workload: Workload, pool: int, guaranteed: bool) -> Ints:
+        """Return how many tasks each node takes now without moving an earlier plan."""
+        return self._tasks_now(self._nodes[guaranteed], workload, pool, guaranteed)
+
+    def tasks_beside_reservations(self, workload: Workload, pool: int, guaranteed: bool) -> Ints:
+        """Return how many tasks each node takes now if only reservations were planned."""
+        return self._tasks_now(self.base, workload, pool, guaranteed)
+
+    def _tasks_now(
+        self, timeline: Timeline, workload: Workload, pool: int, guaranteed: bool
+    ) -> Ints:
+        exempt = self.exempt(workload, pool, workload.gpu_milli, self._state.now, guaranteed)
+        need = self._state.shape(workload).need
+        return timeline.tasks_now(pool, need, _duration(workload), exempt)
+
+    def allows_now(self, workload: Workload, pool: int, milli: int, guaranteed: bool) -> bool:
+        """Tell whether quotas allow the ask now for its whole duration, beside earlier plans."""
+        now = self._state.now
+        if not self.plans:
+            return True
+        found = self._quotas[guaranteed].earliest(
+            workload, pool, milli, now, _duration(workload), guaranteed
+        )
+        return found == now
+
+    def started(self, held: Held) -> None:
+        """Take notice of a start of this cycle."""
+        self._note(held, 1)
+
+    def stopped(self, held: Held) -> None:
+        """Take notice that work goes; what it held may let others start earlier."""
+        self._note(held, -1)
+        for timeline in self._nodes.values():
+            timeline.freed()
+
+    def _note(self, held: Held, sign: int) -> None:
+        end = FOREVER if held.ends_at is None else held.ends_at
+        for quota in self._quotas.values():
+            quota.add(held.workload, held.pool, sign * held.gpu_milli, self._state.now, end)
+
+    def earliest(self, workload: Workload, pools: list[int], after: int) -> Planned | None:
+        """Return the earliest start from `after` on, or None when no known end lets it in."""
+        best: Planned | None = None
+        for pool in pools:
+            for guaranteed in (True, False):
+                found = self._find(workload, pool, after, guaranteed)
+                if found is not None and (best is None or found.start < best.start):
+                    best = found
+        return best
+
+    def keep(self, workload: Workload, planned: Planned) -> None:
+        """Keep the planned place."""
+        self._take(workload, planned)
+        self.plans[workload.id] = planned
+
+    def _find(self, workload: Workload, pool: int, after: int, guaranteed: bool) -> Planned | None:
+        state = self._state
+        shape = state.shape(workload)
+        milli = shape.least * shape.need.per_task.gpu_milli
+        duration = _duration(workload)
+        quota = self._quotas[guaranteed]
+        moment: int | None = after
+        for _ in range(64):
+            if moment is None:
+                return None
+            allowed = quota.earliest(workload, pool, milli, moment, duration, guaranteed)
+            if allowed is None:
+                return None
+            exempt = self.exempt(workload, pool, milli, allowed, guaranteed)
+            found = self._on_nodes(shape, pool, allowed, duration, guaranteed, exempt)
+            if found is None:
+                return None
+            start, spots = found
+            moment = quota.earliest(workload, pool, milli, start, duration, guaranteed)
+            if moment == start and (
+                start == allowed or exempt <= self.exempt(workload, pool, milli, start, guaranteed)
+            ):
+                return Planned(start, pool, tuple(spots), guaranteed)
+            if moment == start:
+                moment = start + 1
+        return None
+
+    def _on_nodes(
+        self,
+        shape: Shape,
+        pool: int,
+        after: int,
+        duration: int,
+        guaranteed: bool,
+        exempt: frozenset[str],
+    ) -> tuple[int, list[Spot]] | None:
+        timeline = self._nodes[guaranteed]
+        if shape.least == 1:
+            found = timeline.earliest_node(pool, shape.need, after, duration, exempt)
+            return None if found is None else (found[0], [(found[1], 1)])
+        return self._gang(timeline, shape, pool, after, duration, exempt)
+
+    def _gang(
+        self,
+        timeline: Timeline,
+        shape: Shape,
+        pool: int,
+        after: int,
+        duration: int,
+        exempt: frozenset[str],
+    ) -> tuple[int, list[Spot]] | None:
+        """Sweep over the moments at which nodes take more or fewer tasks."""
+        low = self._state.nodes.slices[pool].start
+        size = self._state.nodes.slices[pool].stop - low
+        domains = self._domains(shape, pool, size)
+        if domains is None:
+            return None
+        sums = [0] * (max(domains, default=-1) + 2)
+        tasks: Ints = np.zeros(size, dtype=np.int64)
+        nodes = timeline.usable(pool, shape.need)
+        changes = timeline.earliest_nodes(nodes, shape.need, after, duration, exempt)
+        for number, (moment, node, change) in enumerate(changes):
+            domain = domains[node - low]
+            sums[domain] += change
+            tasks[node - low] += change
+            last = number + 1 == len(changes) or changes[number + 1][0] > moment
+            if last and max(sums[:-1]) >= shape.least:
+                spots = fit(self._state, self._placement, pool, shape, shape.least, tasks)
+                if spots is not None:
+                    return moment, spots
+        return None
+
+    def _domains(self, shape: Shape, pool: int, size: int) -> list[int] | None:
+        topology = shape.topology
+        if topology is None or not topology.required:
+            return [0] * size
+        return self._state.domains(pool, topology.level)
+
+    def _take(self, workload: Workload, planned: Planned) -> None:
+        shape = self._state.shape(workload)
+        end = min(FOREVER, planned.start + _duration(workload))
+        milli = 0
+        for node, tasks in planned.spots:
+            amount = Amount(*(part * tasks for part in workload.per_task.amount))
+            milli += amount.gpu_milli
+            gpus = (
+                self._nodes[planned.guaranteed]
+                .profile(node)
+                .devices(shape.need, tasks, planned.start, end)
+            )
+            change = Change(planned.start, end, -1, shape.need.devices * tasks, amount, gpus)
+            for guaranteed in (True, False):
+                if planned.guaranteed or not guaranteed:
+                    self._nodes[guaranteed].take(node, change, ("workload", workload.id))
+        for guaranteed in (True, False):
+            if planned.guaranteed or not guaranteed:
+                quota = self._quotas[guaranteed]
+                quota.add(workload, planned.pool, milli, planned.start, end)
+
+    def keep_for(self, workload: Workload, pools: list[int]) -> None:
+        """Keep its place for work that no end lets in: where nodes are what it waits for.
+
+        Nothing behind it without a known end starts on the nodes it could use.
+        """
+        state = self._state
+        shape = state.shape(workload)
+        milli = shape.least * shape.need.per_task.gpu_milli
+        for pool in pools:
+            team = state.tree.index[workload.team]
+            for guaranteed in (True, False):
+                if self._on_nodes(shape, pool, state.now, _duration(workload), guaranteed, NONE):
+                    continue
+                own = self._quotas[guaranteed].steps(("own", pool, team, ""))
+                entitled = self._terms.book(pool, FOREVER - 1).entitled[team]
+                if guaranteed and own.at(FOREVER - 1) + milli > entitled:
+                    continue
+                nodes = self._nodes[guaranteed].usable(pool, shape.need).tolist()
+                self._nodes[guaranteed].kept.update(nodes)
+                self.keepers.append(workload.id)
+
+    def in_the_way(self, workload: Workload, pool: int, guaranteed: bool) -> list[str]:
+        """Return whose plans stand on nodes where the workload would fit now, soonest first."""
+        return self._holders(self._nodes[guaranteed], workload, pool, "workload")
+
+    def reserved_ahead(self, workload: Workload, pool: int) -> list[str]:
+        """Return whose reservations or maintenance stand on nodes where it would fit now."""
+        kinds = ("reservation", "maintenance")
+        return [name for kind in kinds for name in self._holders(self.base, workload, pool, kind)]
+
+    def _holders(self, timeline: Timeline, workload: Workload, pool: int, kind: str) -> list[str]:
+        state = self._state
+        low = state.nodes.slices[pool].start
+        end = state.now + _duration(workload)
+        tasks = state.column(pool, state.shape(workload).need).tasks()
+        found = sorted(
+            (take.change.start, take.holder[1])
+            for node in (np.flatnonzero(tasks) + low).tolist()
+            for take in timeline.takes.get(node, ())
+            if take.holder[0] == kind and take.change.start < end
+        )
+        return list(dict.fromkeys(name for _, name in found))
+
+
+def _duration(workload: Workload) -> int:
+    return FOREVER if workload.duration_seconds is None else max(1, workload.duration_seconds)

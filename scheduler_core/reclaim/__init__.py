@@ -1,0 +1,11 @@
+"""Taking back what is lent: who must go so that a workload can start (§7 of the rules).
+
+Inside: shares of what is borrowed, the order of victims, the search and its checks. Never inside:
+where the workload then goes, or time. The caller says whether it fits and starts it.
+"""
+
+from scheduler_core.reclaim.losses import lost_milli_seconds
+from scheduler_core.reclaim.search import Gate, Reclaim, Taken
+from scheduler_core.reclaim.victims import Victim
+
+__all__ = ["Gate", "Reclaim", "Taken", "Victim", "lost_milli_seconds"]
