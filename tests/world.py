@@ -4,6 +4,7 @@ Everything exists once in `ours` (team Vision) and once in `theirs` (team Search
 arguments a route takes, by name, for either side.
 """
 
+import zlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,7 +12,7 @@ from portal.finance.models import Month, Statement
 from portal.inventory.models import Cluster, Node, Pool
 from portal.requests.models import Request, RequestKind, RequestState
 from portal.reservations.models import Reservation
-from portal.scheduling.models import Tick, TickState
+from portal.scheduling.models import Decision, Tick, TickState, Verb
 from portal.teams.models import Role, Team, User
 from portal.workloads.models import Workload
 from tests import builders
@@ -61,7 +62,12 @@ def a_world(now: datetime) -> World:
     cluster = builders.a_cluster()
     pool = builders.a_pool(cluster=cluster, nodes=2)
     sides = [_a_side(builders.a_team(slug), pool, now) for slug in ("vision", "search")]
-    tick = Tick.objects.create(cluster=cluster, at=now, state=TickState.DONE, started_real_at=now)
+    tick = Tick.objects.create(
+        cluster=cluster, at=now, state=TickState.DONE, started_real_at=now,
+        snapshot=zlib.compress(b"{}"),
+    )  # fmt: skip
+    for side in sides:
+        Decision.objects.create(tick=tick, workload=side.workload, verb=Verb.WAIT)
     return World(
         ours=sides[0], theirs=sides[1], cluster=cluster, pool=pool,
         node=Node.objects.filter(pool=pool)[0], tick=tick, statement=_a_statement(None, now),
