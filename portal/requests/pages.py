@@ -37,7 +37,7 @@ class TabLink:
 
 def tab_of(name: str, waiting: int) -> Tab:
     """The tab asked for; else what waits, where something does, else one's teams'."""
-    if name in Tab:
+    if name in [tab.value for tab in Tab]:
         return Tab(name)
     return Tab.WAITING if waiting else Tab.TEAMS
 

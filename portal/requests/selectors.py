@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from portal.common.errors import Missing
 from portal.common.models import AuditEvent
 from portal.inventory.calendar import FOREVER
+from portal.inventory.models import Pool
 from portal.quotas import selectors as quotas
 from portal.requests.kinds.contract import FIGURES
 from portal.requests.models import Comment, Request, RequestKind, RequestState
@@ -118,7 +119,12 @@ def _to_decide(access: Access, now: datetime) -> Q:
 
 
 def _in_teams(team_ids: frozenset[int] | None) -> Q:
-    return Q() if team_ids is None else Q(team_id__in=team_ids)
+    return Q(pk__isnull=False) if team_ids is None else Q(team_id__in=team_ids)
+
+
+def list_pool_names() -> list[tuple[int, str]]:
+    """Id and name of every pool, for a filter: names are open to the organisation."""
+    return list(Pool.objects.values_list("id", "name"))
 
 
 def get_request(*, request_id: int) -> Request:

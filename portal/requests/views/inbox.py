@@ -5,7 +5,6 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from portal.common import clock, tables
-from portal.inventory import selectors as inventory
 from portal.requests import pages, selectors
 from portal.requests.filters import RequestFilter
 from portal.requests.selectors import Tab
@@ -25,7 +24,7 @@ def inbox(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
     narrowed = RequestFilter(
         request.GET,
         teams=[(t.id, t.name) for t in teams.list_teams(access, roles=ANY_ROLE, tree=tree)],
-        pools=[(p.id, p.name) for p in inventory.list_pools(now=now)],
+        pools=selectors.list_pool_names(),
     )
     rows = narrowed.narrow(selectors.list_requests(access=access, now=now, tab=tab))
     return tables.listing(

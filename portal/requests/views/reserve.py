@@ -25,6 +25,8 @@ from portal.teams.selectors import Access, Tree
 
 TYPED = ("team", "gpus", "gpus_per_node", "source", "starts_at", "ends_at", "zone", "reason")
 
+YEARS = range(2000, 2200)
+
 
 @dataclass(frozen=True, slots=True)
 class Desk:
@@ -145,7 +147,9 @@ def _view(request: HttpRequest, desk: Desk, at: datetime) -> timeline.View:
 
 
 def _date(text: str) -> date | None:
+    """A day of an address that a calendar can show."""
     try:
-        return parse_date(text)
+        found = parse_date(text)
     except ValueError:
         return None
+    return found if found and found.year in YEARS else None

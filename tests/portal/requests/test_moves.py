@@ -189,16 +189,12 @@ def test_capacity_gone_since_submission_is_refused_with_numbers_and_stays_submit
 
 
 def test_of_two_approvals_of_the_last_gpus_exactly_one_wins(world: World, now: datetime) -> None:
-    rows = [a_submitted(world, now, gpus=8) for _ in range(2)]
-    won = 0
-    for row in rows:
-        try:
-            services.approve(request_id=row.pk, actor_id=world.admin.pk, now=now)
-            won += 1
-        except Conflict as refusal:
-            assert refusal.code in ("overcommitted", "above_limit")
-    assert won == 1
-    assert Reservation.objects.count() == 1
+    first, second = (a_submitted(world, now, gpus=8) for _ in range(2))
+    services.approve(request_id=second.pk, actor_id=world.admin.pk, now=now)
+    with pytest.raises(Conflict) as refused:
+        services.approve(request_id=first.pk, actor_id=world.admin.pk, now=now)
+    assert refused.value.code in ("overcommitted", "above_limit")
+    assert Reservation.objects.get().request_id == second.pk
 
 
 def test_nobody_decides_what_they_asked_for(world: World, now: datetime) -> None:
