@@ -58,9 +58,7 @@ def _devices(amounts: Mapping[str, object], resources: Collection[str]) -> int:
     return sum(quantities.devices(value) for name, value in amounts.items() if name in resources)
 
 
-def why(
-    owner: Manifest, members: Sequence[Manifest], refusal: str, found: Room
-) -> tuple[str, str]:
+def why(owner: Manifest, members: Sequence[Manifest], refusal: str, found: Room) -> tuple[str, str]:
     """The word and the cluster's own sentence for a job that does not run; two blanks if it does."""
     if owner.get("spec", {}).get("suspend"):
         return SUSPENDED, ""

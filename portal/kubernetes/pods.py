@@ -27,7 +27,9 @@ def requests(spec: Mapping[str, Any]) -> dict[str, Any]:
         resources = container.get("resources", {})
         for name, value in {**resources.get("limits", {}), **resources.get("requests", {})}.items():
             was = total.get(name)
-            total[name] = value if was is None else quantities.amount(was) + quantities.amount(value)
+            total[name] = (
+                value if was is None else quantities.amount(was) + quantities.amount(value)
+            )
     return total
 
 

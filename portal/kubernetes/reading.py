@@ -216,9 +216,7 @@ def _ending(
 
 def _version(manifests: Iterable[Manifest], words: str) -> str:
     """Changes whenever one of the objects, or what is said of them, does."""
-    marks = sorted(
-        f"{m['metadata']['uid']}@{m['metadata']['resourceVersion']}" for m in manifests
-    )
+    marks = sorted(f"{m['metadata']['uid']}@{m['metadata']['resourceVersion']}" for m in manifests)
     return blake2b("\n".join([*marks, words]).encode(), digest_size=16).hexdigest()
 
 
@@ -250,5 +248,3 @@ def _orphan(uid: str, members: list[_Member]) -> SeenWorkload:
         ended_at=ended_at,
         orphan=not bare,
     )
-
-

@@ -1,14 +1,15 @@
 """Writes of the room: closed intervals into the ledger, and corrections as further rows."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import F, Max, Q, QuerySet
+from django.db.models import Max
 
-from portal.usage import appending
+from portal.usage import appending, intervals
 from portal.usage.appending import SECOND, Row
-from portal.usage.cells import cells, floor
+from portal.usage.cells import floor
+from portal.usage.intervals import Holding
 from portal.usage.models import LedgerEntry
 from portal.workloads.models import Pod
 
@@ -25,68 +26,20 @@ def close_cells(*, cluster_id: int, now: datetime) -> int:
     """
     rows: list[Row] = []
     until_of: dict[datetime, list[int]] = {}
-    late: list[Pod] = []
-    for pod in _unsettled(cluster_id):
-        if pod.closed_at is not None and pod.ledger_until and pod.closed_at < pod.ledger_until:
-            late.append(pod)
+    late: list[Holding] = []
+    for holding in intervals.unsettled(cluster_id):
+        closed, known = holding.closed_at, holding.ledger_until
+        if closed is not None and known is not None and closed < known:
+            late.append(holding)
             continue
-        until = pod.closed_at or floor(min(now, pod.seen_at))
-        rows += _rows(pod, until)
-        until_of.setdefault(until, []).append(pod.pk)
+        until = closed or floor(min(now, holding.seen_at))
+        if until > holding.begins:
+            rows += holding.rows(until)
+        until_of.setdefault(max(until, holding.begins), []).append(holding.pod_id)
     appended = appending.append(rows)
     for until, pks in until_of.items():
         _settle(pks, until)
-    return appended + sum(_cut_back(pod) for pod in late)
-
-
-def _unsettled(cluster_id: int) -> QuerySet[Pod]:
-    """Pods on a node whose interval the ledger does not have to its end."""
-    return (
-        Pod.objects.filter(workload__cluster_id=cluster_id, scheduled_at__isnull=False)
-        .filter(node__isnull=False)
-        .filter(
-            Q(closed_at__isnull=True)
-            | Q(ledger_until__isnull=True)
-            | ~Q(ledger_until=F("closed_at"))
-        )
-        .select_related("workload", "node__pool__gpu_model")
-        .order_by("id")
-    )
-
-
-def _rows(pod: Pod, until: datetime) -> Iterator[Row]:
-    """The cells of a pod from where the ledger ends up to an instant."""
-    begins = pod.ledger_until or pod.scheduled_at
-    assert begins is not None
-    for from_at, to_at in cells(begins, until):
-        yield _row(pod, from_at, to_at)
-
-
-def _row(pod: Pod, from_at: datetime, to_at: datetime) -> Row:
-    work, node = pod.workload, pod.node
-    assert node is not None
-    return Row(
-        cluster_id=work.cluster_id,
-        pod_uid=pod.uid,
-        from_at=from_at,
-        to_at=to_at,
-        revision=0,
-        sign=1,
-        workload_id=work.pk,
-        reservation_id=work.reservation_id,
-        team_id=work.team_id,
-        user_id=work.user_id,
-        pool_id=node.pool_id,
-        node_id=node.pk,
-        gpu_model=node.pool.gpu_model.name,
-        gpu_milli=pod.gpu_milli,
-        cpu_milli=pod.cpu_milli,
-        memory_mib=pod.memory_mib,
-        charged_to=pod.charged_to,
-        seconds=(to_at - from_at) // SECOND,
-        source="pod",
-        estimated=pod.estimated,
-    )
+    return appended + sum(_cut_back(holding) for holding in late)
 
 
 def _settle(pks: Sequence[int], until: datetime) -> None:
@@ -102,31 +55,20 @@ def charge(*, charges: Mapping[int, str], now: datetime) -> int:
     What they held until then goes into the ledger under the charge it had: up to `now`, or to
     where they were last seen if that is earlier. Returns how many pods changed.
     """
-    pods = Pod.objects.select_for_update(of=("self",)).filter(pk__in=charges)
-    changed = [
-        pod
-        for pod in pods.select_related("workload", "node__pool__gpu_model")
-        if pod.charged_to != charges[pod.pk]
-    ]
-    appending.append(
-        row for pod in changed if _holds(pod) for row in _rows(pod, _known_until(pod, now))
-    )
-    for pod in changed:
-        if _holds(pod):
-            pod.ledger_until = max(_known_until(pod, now), pod.ledger_until or pod.created_at)
-        pod.charged_to = charges[pod.pk]
-        pod.save(update_fields=["charged_to", "ledger_until"])
+    before = dict(Pod.objects.filter(pk__in=charges).values_list("pk", "charged_to"))
+    changed = [pk for pk, was in before.items() if was != charges[pk]]
+    rows: list[Row] = []
+    for holding in intervals.of_pods(changed):
+        known = holding.closed_at or min(now, holding.seen_at)
+        until = max(known.replace(microsecond=0), holding.begins)
+        rows += holding.rows(until)
+        _settle([holding.pod_id], until)
+    appending.append(rows)
+    for kind in sorted({charges[pk] for pk in changed}):
+        Pod.objects.filter(pk__in=[pk for pk in changed if charges[pk] == kind]).update(
+            charged_to=kind
+        )
     return len(changed)
-
-
-def _holds(pod: Pod) -> bool:
-    return pod.scheduled_at is not None and pod.node_id is not None
-
-
-def _known_until(pod: Pod, now: datetime) -> datetime:
-    """Up to when it is certain that the pod held its devices, in whole seconds."""
-    until = pod.closed_at or min(now, pod.seen_at)
-    return max(until.replace(microsecond=0), pod.scheduled_at or until)
 
 
 @transaction.atomic
@@ -172,16 +114,17 @@ def _as_row(entry: LedgerEntry) -> Row:
     return Row(**{name: getattr(entry, name) for name in Row._fields})
 
 
-def _cut_back(pod: Pod) -> int:
+def _cut_back(holding: Holding) -> int:
     """The ledger has more of a pod than it turned out to hold: keep what is before its end."""
-    assert pod.closed_at is not None
+    closed_at = holding.closed_at
+    assert closed_at is not None
     kept = [
-        row if row.to_at <= pod.closed_at else _shortened(row, pod.closed_at)
-        for row in _standing(pod.workload.cluster_id, pod.uid)
-        if row.from_at < pod.closed_at
+        row if row.to_at <= closed_at else _shortened(row, closed_at)
+        for row in _standing(holding.cluster_id, holding.pod_uid)
+        if row.from_at < closed_at
     ]
-    appended = correct(cluster_id=pod.workload.cluster_id, pod_uid=pod.uid, seen=kept)
-    _settle([pod.pk], pod.closed_at)
+    appended = correct(cluster_id=holding.cluster_id, pod_uid=holding.pod_uid, seen=kept)
+    _settle([holding.pod_id], closed_at)
     return appended
 
 

@@ -1,8 +1,8 @@
 """Names a cluster uses, looked up once a look: whose namespaces, which pools, nodes and people."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
+from functools import cached_property
 
 from django.db.models import Q
 
@@ -12,48 +12,55 @@ from portal.teams.models import User
 from portal.workloads.seen import SeenWorkload
 
 
-@dataclass(frozen=True, slots=True)
 class Lookups:
-    """Ids by the names the cluster uses."""
+    """Ids by the names the cluster uses, each kind looked up when first asked for."""
 
-    teams: dict[str, int]
-    pools: dict[str, int]
-    nodes: dict[str, int]
-    pool_of_node: dict[int, int]
-    users: dict[str, int]
-    reservations: dict[int, tuple[int, int]]
-    """Reservation id → (team, pool)."""
+    def __init__(self, *, cluster_id: int, seen: Sequence[SeenWorkload], now: datetime) -> None:
+        self._cluster_id = cluster_id
+        self._seen = seen
+        self._now = now
+
+    @cached_property
+    def teams(self) -> dict[str, int]:
+        """Whose each namespace is now."""
+        owners = NamespaceOwner.objects.filter(
+            Q(valid_to__isnull=True) | Q(valid_to__gt=self._now),
+            namespace__cluster_id=self._cluster_id, valid_from__lte=self._now,
+        )  # fmt: skip
+        return dict(owners.values_list("namespace__name", "team_id"))
+
+    @cached_property
+    def pools(self) -> dict[str, int]:
+        """The cluster's pools."""
+        return dict(Pool.objects.filter(cluster_id=self._cluster_id).values_list("name", "pk"))
+
+    @cached_property
+    def nodes(self) -> dict[str, tuple[int, int]]:
+        """The newest row of each node and its pool."""
+        rows = Node.objects.filter(cluster_id=self._cluster_id).order_by("id")
+        return {name: (pk, pool) for name, pk, pool in rows.values_list("name", "pk", "pool_id")}
+
+    @cached_property
+    def users(self) -> dict[str, int]:
+        """People by user name."""
+        people = {s.person for s in self._seen if s.person}
+        return dict(User.objects.filter(username__in=people).values_list("username", "pk"))
+
+    @cached_property
+    def reservations(self) -> dict[int, tuple[int, int]]:
+        """Team and pool of each reservation a job names."""
+        named = {s.reservation_id for s in self._seen if s.reservation_id}
+        if not named:
+            return {}
+        rows = Reservation.objects.filter(pk__in=named).values_list("pk", "team_id", "pool_id")
+        return {pk: (team_id, pool_id) for pk, team_id, pool_id in rows}
 
     def reservation_of(self, sight: SeenWorkload, pool_id: int | None) -> int | None:
         """The reservation a job names, if it is its team's and in its pool."""
+        if not sight.reservation_id:
+            return None
         team_id = self.teams.get(sight.namespace)
-        whose = self.reservations.get(sight.reservation_id or 0)
+        whose = self.reservations.get(sight.reservation_id)
         if whose is None or team_id is None or whose[0] != team_id:
             return None
         return sight.reservation_id if pool_id in (None, whose[1]) else None
-
-
-def look_up(*, cluster_id: int, seen: Iterable[SeenWorkload], now: datetime) -> Lookups:
-    """Look up every name of one look, in five queries."""
-    owners = NamespaceOwner.objects.filter(
-        Q(valid_to__isnull=True) | Q(valid_to__gt=now),
-        namespace__cluster_id=cluster_id, valid_from__lte=now,
-    )  # fmt: skip
-    nodes = list(
-        Node.objects.filter(cluster_id=cluster_id).order_by("id").values_list("name", "pk", "pool")
-    )
-    named = {s.reservation_id for s in seen if s.reservation_id}
-    people = {s.person for s in seen if s.person}
-    return Lookups(
-        teams=dict(owners.values_list("namespace__name", "team_id")),
-        pools=dict(Pool.objects.filter(cluster_id=cluster_id).values_list("name", "pk")),
-        nodes={name: pk for name, pk, _ in nodes},
-        pool_of_node={pk: pool_id for _, pk, pool_id in nodes},
-        users=dict(User.objects.filter(username__in=people).values_list("username", "pk")),
-        reservations={
-            pk: (team_id, pool_id)
-            for pk, team_id, pool_id in Reservation.objects.filter(pk__in=named).values_list(
-                "pk", "team_id", "pool_id"
-            )
-        },
-    )

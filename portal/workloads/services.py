@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import QuerySet
 
-from portal.workloads import lookups, sights
+from portal.workloads import sights
 from portal.workloads.lookups import Lookups
 from portal.workloads.models import OPEN_STATES, Pod, StageEvent, Workload, WorkloadState
 from portal.workloads.seen import SeenWorkload
@@ -45,7 +45,7 @@ def observe(*, cluster_id: int, seen: Sequence[SeenWorkload], now: datetime) -> 
     Workloads are known by uid. What is open here and not in the look was forgotten by the
     cluster: it ends where it was last seen, and its pods' intervals with it, as estimates.
     """
-    found = lookups.look_up(cluster_id=cluster_id, seen=seen, now=now)
+    found = Lookups(cluster_id=cluster_id, seen=seen, now=now)
     rows = _known(cluster_id, seen)
     new = [s for s in seen if s.uid not in rows and not (s.orphan and not s.pods)]
     rows |= {row.uid: row for row in _create(cluster_id, new, found, now)}

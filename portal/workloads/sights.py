@@ -68,7 +68,7 @@ def follow(sight: Sight, found: Lookups, now: datetime) -> Result:
             result.pods.append(pod)
         _copy_pod(pod, one, found, now)
     result.pods += close_unseen(sight.pods, {one.uid for one in seen.pods})
-    row.pool_id = row.pool_id or _pool_of(sight.pods, found)
+    row.pool_id = row.pool_id or _pool_of(seen, found)
     result.events = _follow_stages(sight)
     row.version, row.seen_at = seen.version, now
     return result
@@ -85,7 +85,7 @@ def _new_pod(row: Workload, one: SeenPod) -> Pod:
 def _copy_pod(pod: Pod, one: SeenPod, found: Lookups, now: datetime) -> None:
     for name in POD_TIMES:
         setattr(pod, name, getattr(one, name))
-    pod.node_id = found.nodes.get(one.node, pod.node_id) if one.node else None
+    pod.node_id = found.nodes[one.node][0] if one.node in found.nodes else pod.node_id
     pod.devices = [list(pair) for pair in one.devices]
     pod.why = one.why
     pod.seen_at = now
@@ -103,10 +103,10 @@ def close_unseen(pods: Iterable[Pod], shown: set[str]) -> list[Pod]:
     return closed
 
 
-def _pool_of(pods: Sequence[Pod], found: Lookups) -> int | None:
+def _pool_of(seen: SeenWorkload, found: Lookups) -> int | None:
     """Where its pods run, for a job that names no pool."""
-    placed = [pod.node_id for pod in pods if pod.node_id is not None]
-    return found.pool_of_node.get(placed[-1]) if placed else None
+    placed = [found.nodes[one.node][1] for one in seen.pods if one.node in found.nodes]
+    return placed[-1] if placed else None
 
 
 def _follow_stages(sight: Sight) -> list[StageEvent]:

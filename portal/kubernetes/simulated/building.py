@@ -104,7 +104,9 @@ def _spec(job: TraceJob, plan: Plan, known: Mapping[str, list[TraceNode]]) -> Sp
     kind = _kind(seed, job, work, tasks * gpus)
     namespace = plan.namespace_of(job)
     people = plan.people.get(namespace, ())
-    person = job.user or (chance.one_of(seed, people, _few(people), "person", key) if people else "")
+    person = job.user or (
+        chance.one_of(seed, people, _few(people), "person", key) if people else ""
+    )
     if chance.share(seed, "unowned", key) < plan.unowned_share:
         namespace = UNOWNED
     spec = Spec(

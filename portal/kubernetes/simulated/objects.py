@@ -257,5 +257,3 @@ def refusal(record: Job) -> dict[str, Any]:
             "uid": record.uid,
         },
     }
-
-

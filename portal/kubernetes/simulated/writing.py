@@ -67,7 +67,9 @@ def _validate(kind: str, manifest: Mapping[str, Any], found: Stored | None) -> N
     if kind == "ResourceQuota":
         for resource, value in manifest.get("spec", {}).get("hard", {}).items():
             if not str(value).isdigit():
-                raise Refused(f"spec.hard[{resource}]: Invalid value: {value!r}: must be an integer")
+                raise Refused(
+                    f"spec.hard[{resource}]: Invalid value: {value!r}: must be an integer"
+                )
     if kind == "PriorityClass" and found is not None:
         for field in IMMUTABLE:
             if field in manifest and manifest[field] != found.body.get(field):

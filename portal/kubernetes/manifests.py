@@ -1,0 +1,108 @@
+"""Targets → what quota mode writes: priority classes, team labels and quotas. Pure.
+
+In every namespace of a team: one quota a pool for the class within the guarantee, one for the
+class beyond it, and one over all device resources of the cluster, so that a resource nobody
+promised is limited to 0 rather than to nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from portal.kubernetes.port import TEAM
+
+GUARANTEED_VALUE, BURST_VALUE = 100_000, 1_000
+TOTAL = "evenshare-total"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolShape:
+    """A pool by name, and the resource its devices are asked for by."""
+
+    name: str
+    resource: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What one namespace may hold of one pool, in whole devices; `total` binds all classes."""
+
+    guaranteed: int = 0
+    burst: int = 0
+    total: int = 0
+
+
+NOTHING = Target()
+
+
+def guaranteed_class(pool: str) -> str:
+    """The class of work within the guarantee; its quota has the same name."""
+    return f"evenshare-guaranteed-{pool}"
+
+
+def burst_class(pool: str) -> str:
+    """The class of work beyond it; its quota has the same name."""
+    return f"evenshare-burst-{pool}"
+
+
+def priority_classes(pools: Iterable[PoolShape]) -> list[dict[str, Any]]:
+    """Two classes a pool. Guaranteed may evict burst; burst evicts nobody."""
+    found: list[dict[str, Any]] = []
+    for pool in pools:
+        found.append(_class(guaranteed_class(pool.name), GUARANTEED_VALUE, "PreemptLowerPriority"))
+        found.append(_class(burst_class(pool.name), BURST_VALUE, "Never"))
+    return found
+
+
+def _class(name: str, value: int, policy: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+        "preemptionPolicy": policy,
+    }
+
+
+def namespace(name: str, team: str | None) -> dict[str, Any]:
+    """A namespace with the label that says whose it is; nobody's has none."""
+    metadata: dict[str, Any] = {"name": name}
+    if team is not None:
+        metadata["labels"] = {TEAM: team}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def quotas(
+    name: str,
+    targets: Mapping[str, Target],
+    pools: Sequence[PoolShape],
+    resources: Iterable[str],
+) -> list[dict[str, Any]]:
+    """The quotas of one namespace. A pool without a target gets 0; so does every other resource."""
+    total = dict.fromkeys(sorted({*resources, *(pool.resource for pool in pools)}), 0)
+    found: list[dict[str, Any]] = []
+    for pool in pools:
+        target = targets.get(pool.name, NOTHING)
+        for klass, hard in (
+            (guaranteed_class(pool.name), target.guaranteed),
+            (burst_class(pool.name), target.burst),
+        ):
+            found.append(_quota(name, klass, {pool.resource: hard}, klass))
+        total[pool.resource] += target.total
+    found.append(_quota(name, TOTAL, total))
+    return found
+
+
+def _quota(
+    namespace: str, name: str, hard: Mapping[str, int], klass: str | None = None
+) -> dict[str, Any]:
+    spec: dict[str, Any] = {"hard": {f"requests.{key}": str(value) for key, value in hard.items()}}
+    if klass is not None:
+        term = {"scopeName": "PriorityClass", "operator": "In", "values": [klass]}
+        spec["scopeSelector"] = {"matchExpressions": [term]}
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": spec,
+    }

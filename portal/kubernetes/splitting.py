@@ -1,0 +1,61 @@
+"""How a team's figure is split over its namespaces, and who may borrow when all want more. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+def by_remainder(total: int, weights: Mapping[str, int]) -> dict[str, int]:
+    """Split whole units by weight, the rest by largest remainder, then by name; exact.
+
+    All weights 0 count as equal.
+    """
+    if not weights:
+        return {}
+    counted = dict(weights) if any(weights.values()) else dict.fromkeys(weights, 1)
+    whole = sum(counted.values())
+    parts = {name: total * weight // whole for name, weight in counted.items()}
+    left = total - sum(parts.values())
+    order = sorted(counted, key=lambda name: (-(total * counted[name] % whole), name))
+    for name in order[:left]:
+        parts[name] += 1
+    return parts
+
+
+def over_namespaces(total: int, used: Mapping[str, int]) -> dict[str, int]:
+    """Each namespace first what it uses, then equal parts of the rest; the sum is `total`.
+
+    A total below what is used is split in proportion to use.
+    """
+    if sum(used.values()) >= total:
+        return by_remainder(total, used)
+    rest = by_remainder(total - sum(used.values()), dict.fromkeys(used, 1))
+    return {name: used[name] + rest[name] for name in used}
+
+
+@dataclass(frozen=True, slots=True)
+class Borrowing:
+    """A team's burst quota in a pool: what it is, what pods use of it, what it should be."""
+
+    hard: int
+    used: int
+    wanted: int
+
+
+def grant_burst(
+    capacity: int, guaranteed_used: int, borrowings: Mapping[str, Borrowing]
+) -> dict[str, int]:
+    """Shrink at once, grow only by devices nobody has or may take.
+
+    Free is what pods of the guaranteed classes leave, less the larger of hard and used of every
+    burst quota: a quota that shrank under running pods keeps its devices until they are gone. An
+    unused guarantee may be lent, since its owner's pods evict borrowed ones. If all want more than
+    is free, it goes out in proportion to what they want, by largest remainder.
+    """
+    kept = {team: min(b.hard, b.wanted) for team, b in borrowings.items()}
+    taken = sum(max(kept[team], b.used) for team, b in borrowings.items())
+    free = max(0, capacity - guaranteed_used - taken)
+    more = {team: max(0, b.wanted - max(kept[team], b.used)) for team, b in borrowings.items()}
+    # What a team's own pods use above its quota is not free, and no growth either.
+    grown = {team: min(b.wanted, max(kept[team], b.used)) for team, b in borrowings.items()}
+    extra = more if sum(more.values()) <= free else by_remainder(free, more)
+    return {team: grown[team] + extra[team] for team in borrowings}

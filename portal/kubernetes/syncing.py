@@ -1,0 +1,158 @@
+"""Rows → cluster: the last tick's shares become quotas, with a row for each field that changed."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db import transaction
+
+from portal.inventory.models import Cluster, ClusterMode
+from portal.kubernetes import diff, targets
+from portal.kubernetes.diff import Difference, Drifted, Write
+from portal.kubernetes.models import Drift, SyncRun, SyncState, SyncWrite
+from portal.kubernetes.port import MANAGER, ClusterError, ClusterPort, FieldConflict, Unreachable
+from portal.kubernetes.ports import port_for
+from portal.kubernetes.targets import Found
+from portal.scheduling.models import Tick, TickState
+
+ORDER = ("PriorityClass", "Namespace", "ResourceQuota")
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What became of the writes."""
+
+    done: list[Write] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    failure: str = ""
+    drifts: list[Drifted] = field(default_factory=list)
+
+
+def sync_cluster(*, cluster_id: int, now: datetime) -> SyncRun | None:
+    """Make a cluster so as its newest tick says. None when there was nothing to write.
+
+    Every write carries the version it was made for and the tick's fence, and loses to a faster
+    one; the next sync plans again. A cluster in observe mode is never written.
+    """
+    begun = time.monotonic()
+    cluster = Cluster.objects.get(pk=cluster_id)
+    tick = newest_tick(cluster_id)
+    if tick is None or cluster.mode == ClusterMode.OBSERVE:
+        return None
+    outcome = _Outcome()
+    try:
+        port = port_for(cluster, now=now)
+        difference = plan(port, cluster_id=cluster_id, tick=tick, now=now)
+        _write(port, difference, tick.fence, outcome)
+    except ClusterError as error:
+        # What was written before stands in the rows; the next sync finds the rest to do.
+        outcome.failure = str(error)
+    return _record(cluster_id, tick, outcome, now, begun)
+
+
+def newest_tick(cluster_id: int) -> Tick | None:
+    """The newest tick that decided something."""
+    done = Tick.objects.filter(cluster_id=cluster_id, state=TickState.DONE).defer("snapshot")
+    return done.order_by("-at", "-id").first()
+
+
+def dry_run(*, cluster_id: int, now: datetime) -> Difference:
+    """What a sync would write and what it would leave alone. Raises `ClusterError`."""
+    cluster = Cluster.objects.get(pk=cluster_id)
+    tick = newest_tick(cluster_id)
+    if tick is None:
+        return Difference()
+    return plan(port_for(cluster, now=now), cluster_id=cluster_id, tick=tick, now=now)
+
+
+def plan(port: ClusterPort, *, cluster_id: int, tick: Tick, now: datetime) -> Difference:
+    """Read what is there and compare it with what the tick wants."""
+    found = Found(port.nodes(), port.namespaces(), port.priority_classes(), port.quotas())
+    wanted = targets.wanted(cluster_id=cluster_id, tick=tick, found=found, now=now)
+    return diff.compare(wanted, found.objects)
+
+
+def _write(port: ClusterPort, difference: Difference, fence: int, outcome: _Outcome) -> None:
+    """Apply the writes, what shrinks before what grows; one that is refused stops no other."""
+    outcome.drifts += difference.drifts
+    for write in sorted(difference.writes, key=lambda w: (ORDER.index(w.kind), w.growth)):
+        try:
+            port.apply(
+                write.manifest, manager=MANAGER, fence=fence,
+                resource_version=write.resource_version,
+            )  # fmt: skip
+        except FieldConflict as conflict:
+            outcome.drifts += _conflicts(write, conflict)
+            outcome.refused.append(_named(write, conflict))
+        except Unreachable:
+            raise
+        except ClusterError as error:
+            outcome.refused.append(_named(write, error))
+        else:
+            outcome.done.append(write)
+
+
+def _named(write: Write, error: ClusterError) -> str:
+    return f"{write.kind} {write.namespace}/{write.name}: {error}"
+
+
+def _conflicts(write: Write, conflict: FieldConflict) -> list[Drifted]:
+    """A field somebody took between our look and our write."""
+    return [
+        Drifted(write.kind, write.namespace, write.name, name, None, None, manager)
+        for name, manager in conflict.owners.items()
+    ]
+
+
+@transaction.atomic
+def _record(
+    cluster_id: int, tick: Tick, outcome: _Outcome, now: datetime, begun: float
+) -> SyncRun | None:
+    if not outcome.failure:
+        _follow_drift(cluster_id, outcome.drifts, now)
+    if not (outcome.done or outcome.refused or outcome.failure):
+        return None
+    run = SyncRun.objects.create(
+        cluster_id=cluster_id, tick_id=tick.pk, at=now, state=_state(outcome),
+        writes=len(outcome.done), took_ms=int((time.monotonic() - begun) * 1000),
+        message="\n".join([*outcome.refused, outcome.failure]).strip(),
+    )  # fmt: skip
+    SyncWrite.objects.bulk_create(_changes(run, outcome.done), batch_size=500)
+    return run
+
+
+def _state(outcome: _Outcome) -> SyncState:
+    if outcome.failure:
+        return SyncState.FAILED
+    return SyncState.PARTIAL if outcome.refused else SyncState.DONE
+
+
+def _changes(run: SyncRun, writes: Iterable[Write]) -> list[SyncWrite]:
+    return [
+        SyncWrite(
+            run=run, kind=write.kind, namespace=write.namespace, name=write.name,
+            field=change.field[:200], was=change.was, now=change.now,
+        )
+        for write in writes
+        for change in write.changes
+    ]  # fmt: skip
+
+
+def _follow_drift(cluster_id: int, drifts: Sequence[Drifted], now: datetime) -> None:
+    """Open what is new, renew what is known, close what is as wanted again."""
+    standing = {
+        (row.kind, row.namespace, row.name, row.field): row
+        for row in Drift.objects.filter(cluster_id=cluster_id, closed_at__isnull=True)
+    }
+    for drift in drifts:
+        row = standing.pop((drift.kind, drift.namespace, drift.name, drift.field), None)
+        values = {"wanted": drift.wanted, "found": drift.found, "manager": drift.manager[:128]}
+        if row is None:
+            Drift.objects.create(
+                cluster_id=cluster_id, kind=drift.kind, namespace=drift.namespace,
+                name=drift.name, field=drift.field[:200], opened_at=now, **values,
+            )  # fmt: skip
+        elif any(getattr(row, name) != value for name, value in values.items()):
+            Drift.objects.filter(pk=row.pk).update(**values)
+    Drift.objects.filter(pk__in=[row.pk for row in standing.values()]).update(closed_at=now)

@@ -1,0 +1,203 @@
+"""The newest tick's shares → what each namespace of a cluster may hold, in whole devices."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q
+
+from portal.inventory.models import NamespaceOwner, Pool
+from portal.kubernetes import manifests, pods, quantities, splitting
+from portal.kubernetes.manifests import PoolShape, Target
+from portal.kubernetes.port import MANAGER, POOL, TEAM, Listing, Manifest
+from portal.kubernetes.splitting import Borrowing
+from portal.scheduling.models import Share, Tick
+
+MILLI = 1000
+Used = dict[tuple[str, str], int]
+"""(namespace, quota) → devices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is there before a sync."""
+
+    nodes: Listing
+    namespaces: Listing
+    classes: Listing
+    quotas: Listing
+
+    @property
+    def objects(self) -> list[Manifest]:
+        """Everything we may write."""
+        return [*self.namespaces.items, *self.classes.items, *self.quotas.items]
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """A team with its namespaces that exist, and its shares by pool name."""
+
+    slug: str
+    namespaces: tuple[str, ...]
+    shares: Mapping[str, Share]
+
+
+def wanted(*, cluster_id: int, tick: Tick, found: Found, now: datetime) -> list[dict[str, Any]]:
+    """Every object quota mode wants in the cluster: classes, labels, quotas."""
+    pools = [
+        PoolShape(name, resource)
+        for name, resource in Pool.objects.filter(cluster_id=cluster_id).values_list(
+            "name", "resource_name"
+        )
+    ]
+    there = {item["metadata"]["name"] for item in found.namespaces.items}
+    teams = _teams(cluster_id, tick, there, now)
+    resources = device_resources(found.nodes, {pool.resource for pool in pools})
+    result = manifests.priority_classes(pools)
+    targets = _targets(teams, pools, found)
+    for team in teams:
+        for name in team.namespaces:
+            result.append(manifests.namespace(name, team.slug))
+            result += manifests.quotas(name, targets[name], pools, resources)
+    return result + _left_behind(found, {n for team in teams for n in team.namespaces})
+
+
+def _teams(cluster_id: int, tick: Tick, there: set[str], now: datetime) -> list[Team]:
+    owners = NamespaceOwner.objects.filter(
+        Q(valid_to__isnull=True) | Q(valid_to__gt=now),
+        namespace__cluster_id=cluster_id, valid_from__lte=now,
+    )  # fmt: skip
+    names: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for team_id, slug, name in owners.values_list("team_id", "team__slug", "namespace__name"):
+        if name in there:
+            names[team_id, slug].append(name)
+    shares: dict[int, dict[str, Share]] = defaultdict(dict)
+    for share in Share.objects.filter(tick=tick).select_related("pool"):
+        shares[share.team_id][share.pool.name] = share
+    return [
+        Team(slug, tuple(sorted(found)), shares[team_id])
+        for (team_id, slug), found in sorted(names.items())
+    ]
+
+
+def device_resources(nodes: Listing, known: set[str]) -> set[str]:
+    """Every device resource any node offers: extended resources, named with a slash."""
+    offered = {
+        name
+        for item in nodes.items
+        for name in item.get("status", {}).get("allocatable", {})
+        if "/" in name and not name.startswith(("hugepages-", "attachable-volumes-"))
+    }
+    return offered | known
+
+
+def _targets(
+    teams: Sequence[Team], pools: Sequence[PoolShape], found: Found
+) -> dict[str, dict[str, Target]]:
+    """Namespace → pool → target."""
+    hard, used = _read_quotas(found.quotas)
+    capacity = usable(found.nodes, {pool.resource for pool in pools})
+    result: dict[str, dict[str, Target]] = {n: {} for team in teams for n in team.namespaces}
+    for pool in pools:
+        burst = _burst(teams, pool.name, capacity.get(pool.name, 0), hard, used)
+        for team in teams:
+            for name, target in _split(team, pool.name, burst[team.slug], used).items():
+                result[name][pool.name] = target
+    return result
+
+
+def _burst(
+    teams: Sequence[Team], pool: str, capacity: int, hard: Used, used: Used
+) -> dict[str, int]:
+    """What each team may borrow of a pool now."""
+    klass = manifests.burst_class(pool)
+    guaranteed = manifests.guaranteed_class(pool)
+    taken = sum(devices for (_, quota), devices in used.items() if quota == guaranteed)
+    return splitting.grant_burst(
+        capacity,
+        taken,
+        {
+            team.slug: Borrowing(
+                hard=sum(hard.get((name, klass), 0) for name in team.namespaces),
+                used=sum(used.get((name, klass), 0) for name in team.namespaces),
+                wanted=team.shares[pool].burst_gpus if pool in team.shares else 0,
+            )
+            for team in teams
+        },
+    )
+
+
+def _split(team: Team, pool: str, burst: int, used: Used) -> dict[str, Target]:
+    """A team's figures of a pool over its namespaces."""
+    share = team.shares.get(pool)
+    if share is None:
+        return dict.fromkeys(team.namespaces, manifests.NOTHING)
+    most = max(share.guaranteed + share.reserved, share.fair_share, share.allocated)
+    classes = (manifests.guaranteed_class(pool), manifests.burst_class(pool))
+    in_use = [{n: used.get((n, klass), 0) for n in team.namespaces} for klass in classes]
+    both = {n: in_use[0][n] + in_use[1][n] for n in team.namespaces}
+    guaranteed = splitting.over_namespaces(share.guaranteed_gpus, in_use[0])
+    borrowed = splitting.over_namespaces(burst, in_use[1])
+    total = splitting.over_namespaces(-(-most // MILLI), both)
+    return {n: Target(guaranteed[n], borrowed[n], total[n]) for n in team.namespaces}
+
+
+def _read_quotas(listing: Listing) -> tuple[Used, Used]:
+    """Hard and used devices of our scoped quotas, by namespace and name."""
+    hard: Used = {}
+    used: Used = {}
+    for item in listing.items:
+        metadata = item["metadata"]
+        if metadata["name"].startswith("evenshare-") and metadata["name"] != manifests.TOTAL:
+            key = (metadata["namespace"], metadata["name"])
+            hard[key] = _sum(item.get("spec", {}).get("hard", {}))
+            used[key] = _sum(item.get("status", {}).get("used", {}))
+    return hard, used
+
+
+def _sum(amounts: Mapping[str, Any]) -> int:
+    return sum(
+        quantities.devices(value) for name, value in amounts.items() if name.startswith("requests.")
+    )
+
+
+def usable(nodes: Listing, resources: set[str]) -> dict[str, int]:
+    """Devices of each pool on nodes that take pods now."""
+    found: dict[str, int] = defaultdict(int)
+    for item in nodes.items:
+        ready = pods.condition(item, "Ready").get("status") == "True"
+        if ready and not item.get("spec", {}).get("unschedulable"):
+            pool = item["metadata"].get("labels", {}).get(POOL, "")
+            offer = item.get("status", {}).get("allocatable", {})
+            found[pool] += sum(quantities.devices(offer.get(name, 0)) for name in resources)
+    return found
+
+
+def _left_behind(found: Found, of_teams: set[str]) -> list[dict[str, Any]]:
+    """Namespaces that are no team's any more: no label of ours, and nothing allowed."""
+    result: list[dict[str, Any]] = []
+    for item in found.namespaces.items:
+        name = item["metadata"]["name"]
+        if name not in of_teams and TEAM in item["metadata"].get("labels", {}) and _ours(item):
+            result.append(manifests.namespace(name, None))
+    for item in found.quotas.items:
+        metadata = item["metadata"]
+        if metadata["namespace"] not in of_teams and _ours(item):
+            hard = dict.fromkeys(item.get("spec", {}).get("hard", {}), "0")
+            result.append(
+                {
+                    "apiVersion": "v1",
+                    "kind": "ResourceQuota",
+                    "metadata": {"name": metadata["name"], "namespace": metadata["namespace"]},
+                    "spec": {**item.get("spec", {}), "hard": hard},
+                }
+            )
+    return result
+
+
+def _ours(item: Manifest) -> bool:
+    return any(
+        entry.get("manager") == MANAGER for entry in item["metadata"].get("managedFields", [])
+    )
