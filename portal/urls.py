@@ -10,6 +10,8 @@ from django.views.generic import RedirectView
 
 from portal.dashboards import permissions as dashboards_permissions
 from portal.dashboards import urls as dashboards_urls
+from portal.finance import permissions as finance_permissions
+from portal.finance import urls as finance_urls
 from portal.inventory import permissions as inventory_permissions
 from portal.inventory import urls as inventory_urls
 from portal.operations import permissions as operations_permissions
@@ -25,6 +27,8 @@ from portal.scheduling import urls as scheduling_urls
 from portal.teams import permissions as teams_permissions
 from portal.teams import urls as teams_urls
 from portal.teams.permissions import Rule
+from portal.usage import permissions as usage_permissions
+from portal.usage import urls as usage_urls
 
 ACCESS_RULES: dict[str, Rule] = {
     **teams_permissions.RULES,
@@ -35,6 +39,8 @@ ACCESS_RULES: dict[str, Rule] = {
     **operations_permissions.RULES,
     **dashboards_permissions.RULES,
     **requests_permissions.RULES,
+    **finance_permissions.RULES,
+    **usage_permissions.RULES,
 }
 
 api_patterns = [
@@ -44,6 +50,8 @@ api_patterns = [
     *reservations_urls.api_patterns,
     *scheduling_urls.api_patterns,
     *requests_urls.api_patterns,
+    *finance_urls.api_patterns,
+    *usage_urls.api_patterns,
 ]
 urlpatterns = [
     path("admin/login/", RedirectView.as_view(pattern_name="account_login"), name="admin-login"),
@@ -53,5 +61,6 @@ urlpatterns = [
     path("", include(teams_urls)),
     path("", include(dashboards_urls)),
     path("", include(requests_urls)),
+    path("", include(finance_urls)),
     path("api/v1/", include(api_patterns)),
 ]

@@ -22,7 +22,7 @@ from portal.workloads.services import Observed
 class Collected:
     """What a look at a cluster brought; `error` says why there was none."""
 
-    observed: Observed = Observed()
+    observed: Observed | None = None
     ledger_rows: int = 0
     error: str = ""
 

@@ -128,9 +128,8 @@ def _object(
             )
         else:
             changes.append(Change(spelled(path), found.get(path), value))
-    for path in owned_leaves(owners.get(manager, ()), found):
-        if path not in wanted:
-            changes.append(Change(spelled(path), found[path], None))
+    ours = owned_leaves(owners.get(manager, ()), found)
+    changes += [Change(spelled(path), found[path], None) for path in ours if path not in wanted]
     return changes, drifts
 
 

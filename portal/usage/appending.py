@@ -39,25 +39,28 @@ class Row(NamedTuple):
     estimated: bool
 
 
+KEY = ("cluster_id", "pod_uid", "from_at", "revision")
 TIMES = (Row._fields.index("from_at"), Row._fields.index("to_at"))
 
 
 def append(rows: Iterable[Row]) -> int:
     """Insert rows; one of the same cluster, pod, start and revision stands. Returns how many."""
-    statement = (
-        "INSERT INTO {table} ({columns}) VALUES ({marks}) "
-        "ON CONFLICT (cluster_id, pod_uid, from_at, revision) DO NOTHING"
-    ).format(
-        table=connection.ops.quote_name(LedgerEntry._meta.db_table),
-        columns=", ".join(connection.ops.quote_name(name) for name in Row._fields),
-        marks=", ".join(["%s"] * len(Row._fields)),
-    )
     adapted = [_adapted(row) for row in rows]
     if not adapted:
         return 0
     with connection.cursor() as cursor:
-        cursor.executemany(statement, adapted)
+        cursor.executemany(_statement(), adapted)
         return max(0, int(cursor.rowcount))
+
+
+def _statement() -> str:
+    """The insert; every name in it is one of the model's own."""
+    quote = connection.ops.quote_name
+    table = quote(LedgerEntry._meta.db_table)
+    columns = ", ".join(map(quote, Row._fields))
+    marks = ", ".join(["%s"] * len(Row._fields))
+    key = ", ".join(map(quote, KEY))
+    return f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT ({key}) DO NOTHING"  # noqa: S608 -- names of ours alone
 
 
 def _adapted(row: Row) -> list[object]:

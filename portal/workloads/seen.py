@@ -11,7 +11,7 @@ from portal.workloads.models import Kind, WorkloadState
 
 @dataclass(frozen=True, slots=True)
 class SeenPod:
-    """One pod. `why` is why it stops or ended: preempted, node_lost, evicted, failed, …
+    """One pod. `why` is why it stops or ended: preempted, node_lost, evicted, failed.
 
     `devices` are (index, milli) pairs where the cluster tells them; `guaranteed` says whether it
     carries the class of work within the guarantee.

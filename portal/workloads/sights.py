@@ -1,6 +1,6 @@
 """One sight of one workload, put into its rows: terms, pods, stages."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 

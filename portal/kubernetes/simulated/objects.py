@@ -225,7 +225,7 @@ def stored(state: State, record: Stored) -> dict[str, Any]:
 
 def _quota_status(state: State, record: Stored) -> dict[str, Any]:
     """Only `requests.<resource>` is measured, as on a real server."""
-    hard = {k: v for k, v in record.body.get("spec", {}).get("hard", {}).items()}
+    hard = dict(record.body.get("spec", {}).get("hard", {}))
     used = {
         name: str(state.quota_used(record, name.removeprefix("requests.")))
         for name in controller.hard_of(record)

@@ -1,0 +1,49 @@
+"""Syncs and drift in the admin, to look at."""
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+
+from portal.kubernetes.models import Drift, SyncRun, SyncWrite
+
+
+class LookOnly:
+    """Nobody adds, changes or deletes."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody."""
+        return False
+
+
+class WriteInline(LookOnly, admin.TabularInline):  # type: ignore[type-arg]  # not generic when it runs
+    """The fields a sync changed."""
+
+    model = SyncWrite
+    fields = ("kind", "namespace", "name", "field", "was", "now")
+
+
+@admin.register(SyncRun)
+class SyncRunAdmin(LookOnly, admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
+    """Syncs, newest first."""
+
+    list_display = ("id", "cluster", "at", "state", "writes", "took_ms", "message")
+    list_filter = ("state", "cluster")
+    inlines = (WriteInline,)
+
+
+@admin.register(Drift)
+class DriftAdmin(LookOnly, admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
+    """Fields that are not as wanted, newest first."""
+
+    list_display = (
+        "kind", "namespace", "name", "field", "wanted", "found", "manager", "opened_at", "closed_at"
+    )  # fmt: skip
+    list_filter = ("cluster", "kind")

@@ -1,0 +1,33 @@
+"""The ledger in the admin, to look at: it is written by collecting and never by hand."""
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+
+from portal.usage.models import LedgerEntry
+
+
+@admin.register(LedgerEntry)
+class LedgerEntryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
+    """Rows, newest first."""
+
+    list_display = (
+        "pod_uid", "from_at", "to_at", "revision", "sign", "team", "pool", "gpu_milli",
+        "charged_to", "estimated",
+    )  # fmt: skip
+    list_filter = ("charged_to", "pool", "team", "estimated")
+    search_fields = ("pod_uid",)
+    ordering = ("-id",)
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody."""
+        return False

@@ -1,0 +1,8 @@
+"""Routes of the room."""
+
+from django.urls import path
+
+from portal.usage import api
+
+app_name = "usage"
+api_patterns = [path("usage", api.UsageListView.as_view(), name="api-usage-list")]

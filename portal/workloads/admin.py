@@ -1,0 +1,48 @@
+"""Jobs and their pods in the admin, to look at: rows follow the cluster."""
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+
+from portal.workloads.models import Pod, StageEvent, Workload
+
+
+class LookOnly:
+    """Nobody adds, changes or deletes."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Nobody."""
+        return False
+
+
+class PodInline(LookOnly, admin.TabularInline):  # type: ignore[type-arg]  # not generic when it runs
+    """The pods of a job."""
+
+    model = Pod
+    fields = ("name", "node", "gpu_milli", "charged_to", "scheduled_at", "closed_at", "why")
+
+
+class StageInline(LookOnly, admin.TabularInline):  # type: ignore[type-arg]  # not generic when it runs
+    """The stages of a job."""
+
+    model = StageEvent
+    fields = ("at", "state", "why")
+
+
+@admin.register(Workload)
+class WorkloadAdmin(LookOnly, admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
+    """Jobs, newest first."""
+
+    list_display = ("name", "team", "pool", "state", "tasks", "gpu_milli", "submitted_at")
+    list_filter = ("state", "pool", "team", "kind")
+    search_fields = ("name", "uid", "person")
+    ordering = ("-id",)
+    inlines = (StageInline, PodInline)
