@@ -18,6 +18,7 @@ from portal.finance.models import (
     StatementState,
 )
 from portal.finance.pricing import MILLI_SECONDS_PER_GPU_HOUR
+from portal.reservations.models import Reservation
 from portal.teams.permissions import COST
 from portal.teams.selectors import Access
 from portal.workloads.models import ChargedTo
@@ -109,7 +110,10 @@ class StatementRow:
 
 @dataclass(frozen=True, slots=True)
 class LineRow:
-    """One line; an adjustment says in `adjusts` what kind of line, and in its period when."""
+    """One line; an adjustment says in `adjusts` what kind of line, and in its period when.
+
+    `request_id` is what the reservation was asked for by.
+    """
 
     id: int
     kind: LineKind
@@ -119,6 +123,7 @@ class LineRow:
     gpu_model: str
     charged_to: ChargedTo | None
     reservation_id: int | None
+    request_id: int | None
     from_at: datetime
     to_at: datetime
     gpu_milli_seconds: int
@@ -180,8 +185,13 @@ def get_statement(*, statement_id: int) -> StatementDetail:
     rows = _statement_rows(Statement.objects.select_related("month").filter(pk=statement_id))
     if not rows:
         raise Missing
-    lines = StatementLine.objects.filter(statement_id=statement_id)
-    return StatementDetail(statement=rows[0], lines=tuple(_line_row(line) for line in lines))
+    lines = list(StatementLine.objects.filter(statement_id=statement_id))
+    named = {line.reservation_id for line in lines if line.reservation_id is not None}
+    asked = dict(Reservation.objects.filter(pk__in=named).values_list("pk", "request_id"))
+    return StatementDetail(
+        statement=rows[0],
+        lines=tuple(_line_row(line, asked.get(line.reservation_id or 0)) for line in lines),
+    )
 
 
 def get_month_to_date(*, team_ids: Iterable[int], now: datetime) -> dict[int, StatementRow]:
@@ -255,7 +265,7 @@ def _statement_row(statement: Statement) -> StatementRow:
     )
 
 
-def _line_row(line: StatementLine) -> LineRow:
+def _line_row(line: StatementLine, request_id: int | None) -> LineRow:
     return LineRow(
         id=line.pk,
         kind=LineKind(line.kind),
@@ -265,6 +275,7 @@ def _line_row(line: StatementLine) -> LineRow:
         gpu_model=line.gpu_model,
         charged_to=ChargedTo(line.charged_to) if line.charged_to else None,
         reservation_id=line.reservation_id,
+        request_id=request_id,
         from_at=line.from_at,
         to_at=line.to_at,
         gpu_milli_seconds=line.gpu_milli_seconds,

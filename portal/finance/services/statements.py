@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, Min
+from django.db.models import F
 from django.utils.translation import gettext as _
 
 from portal.common import audit
@@ -48,11 +48,22 @@ def compute_month(*, month_start: datetime, now: datetime) -> Month:
 
 
 def compute_open(*, now: datetime) -> None:
-    """Work out every month that is not closed, from the first use known until now."""
-    first = LedgerEntry.objects.aggregate(at=Min("from_at"))["at"]
-    instant = now if first is None else min(first, now)
+    """Work out every month that is not closed: from the last closed one, or the first use, on."""
+    closed = Month.objects.filter(state=StatementState.FINAL).first()
+    first = LedgerEntry.objects.order_by("id").first()
+    known = closed.ends_at if closed else first.from_at if first else now
+    instant = min(known, now)
     while instant <= now:
-        instant = compute_month(month_start=instant, now=now).ends_at
+        month = months.find(instant)
+        if month.computed_at != month.ends_at or _has_news(month):
+            month = compute_month(month_start=instant, now=now)
+        instant = month.ends_at
+
+
+def _has_news(month: Month) -> bool:
+    """Whether the ledger of a month that is over has grown since it was worked out."""
+    pool_ids = list(Pool.objects.values_list("pk", flat=True))
+    return adjusting.count_rows(pool_ids, month) != month.ledger_rows
 
 
 @transaction.atomic

@@ -1,0 +1,123 @@
+"""Forms of the room: which month, and the next rate card."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from portal.common.forms import DateTimeInput
+from portal.finance.models import IdleRule
+from portal.finance.selectors import RateCardRow, RateRow
+from portal.finance.services import NewRate
+from portal.inventory.selectors import PoolRow
+
+MULTIPLIERS = (
+    ("guaranteed", _("Guaranteed")),
+    ("reserved", _("Reserved")),
+    ("borrowed", _("Borrowed")),
+    ("unused", _("Reserved, not used")),
+)
+
+
+class MonthForm(forms.Form):
+    """Which month the page shows."""
+
+    month = forms.ChoiceField(label=_("Month"))
+
+    def __init__(self, *args: Any, months: Sequence[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["month"].widget = forms.Select(choices=months)
+
+
+class RateCardForm(forms.Form):
+    """The next rate card: a price and its multipliers for each pool, filled from the open one."""
+
+    name = forms.CharField(label=_("Name"), max_length=80)
+    currency = forms.CharField(label=_("Currency"), max_length=3, min_length=3)
+    tax_percent = forms.DecimalField(
+        label=_("Tax, in percent"), min_value=0, max_value=100, decimal_places=2
+    )
+    idle_rule = forms.ChoiceField(label=_("Cost of idle time"), choices=IdleRule.choices)
+    valid_from = forms.DateTimeField(
+        label=_("From when"),
+        widget=DateTimeInput,
+        help_text=_("The open card ends then. A closed month never changes."),
+    )
+
+    def __init__(
+        self,
+        *args: Any,
+        pools: Sequence[PoolRow],
+        current: RateCardRow | None,
+        valid_from: datetime,
+        currency: str,
+        **kwargs: Any,
+    ) -> None:
+        self.pools = list(pools)
+        rates = {rate.pool_id: rate for rate in current.rates} if current else {}
+        super().__init__(*args, **kwargs)
+        self.initial = {
+            "currency": current.currency if current else currency,
+            "tax_percent": Decimal(current.tax_basis_points if current else 0) / 100,
+            "idle_rule": current.idle_rule if current else IdleRule.OWN_LINE,
+            "valid_from": valid_from,
+        }
+        for pool in self.pools:
+            self._add_pool(pool, rates.get(pool.id))
+
+    def _add_pool(self, pool: PoolRow, rate: RateRow | None) -> None:
+        self.fields[f"rate_{pool.id}"] = forms.DecimalField(
+            label=_("%(pool)s, a GPU-hour") % {"pool": pool.name}, required=False, min_value=0,
+            max_value=10**9, decimal_places=6,
+            initial=_plain(Decimal(rate.gpu_hour_micro) / 10**6) if rate else None,
+        )  # fmt: skip
+        for name, label in MULTIPLIERS:
+            self.fields[f"{name}_{pool.id}"] = forms.DecimalField(
+                label=label, min_value=0, max_value=100, decimal_places=3,
+                initial=_plain(Decimal(_milli(rate, name)) / 1000),
+            )  # fmt: skip
+
+    def rows(self) -> list[list[forms.BoundField]]:
+        """The fields of each pool, its price first."""
+        return [
+            [self[f"rate_{p.id}"], *(self[f"{name}_{p.id}"] for name, _label in MULTIPLIERS)]
+            for p in self.pools
+        ]
+
+    def rates(self) -> list[NewRate]:
+        """What was given; a pool without a price has no rate."""
+        found = []
+        for pool in self.pools:
+            price: Decimal | None = self.cleaned_data[f"rate_{pool.id}"]
+            if price is None:
+                continue
+            guaranteed, reserved, borrowed, unused = (
+                int(self.cleaned_data[f"{name}_{pool.id}"] * 1000) for name, _label in MULTIPLIERS
+            )
+            found.append(
+                NewRate(
+                    pool_id=pool.id, gpu_hour_micro=int(price * 10**6),
+                    guaranteed_milli=guaranteed, reserved_milli=reserved,
+                    borrowed_milli=borrowed, reserved_unused_milli=unused,
+                )
+            )  # fmt: skip
+        return found
+
+
+def _milli(rate: RateRow | None, name: str) -> int:
+    if rate is None:
+        return 1000
+    return {
+        "guaranteed": rate.guaranteed_milli,
+        "reserved": rate.reserved_milli,
+        "borrowed": rate.borrowed_milli,
+        "unused": rate.reserved_unused_milli,
+    }[name]
+
+
+def _plain(number: Decimal) -> str:
+    """A number without trailing zeros and without an exponent."""
+    return f"{number.normalize():f}"

@@ -1,0 +1,50 @@
+"""Who may take the routes of this room; `teams.permissions` decides.
+
+Cost is seen by those who hold a cost role in the team's branch; lists filter by it. Whoever bills
+for the whole organisation closes months, sets rates and marks statements paid.
+"""
+
+from collections.abc import Mapping
+
+from portal.finance.models import Statement
+from portal.teams.permissions import (
+    BILL,
+    COST,
+    UNKNOWN,
+    Rule,
+    Unknown,
+    anywhere,
+    of_team,
+    organisation,
+)
+
+
+def team_of(kwargs: Mapping[str, object]) -> int | Unknown | None:
+    """The team a statement bills; None is the organisation's own part."""
+    found = Statement.objects.filter(pk=int(str(kwargs["statement_id"]))).values_list(
+        "team_id", flat=True
+    )
+    return next(iter(found), UNKNOWN)
+
+
+_READ = of_team(team_of, read=COST)
+_BILL = organisation(read=BILL, write=BILL)
+_PAY = of_team(team_of, read=BILL, write=BILL)
+
+RULES: dict[str, Rule] = {
+    "finance:costs": anywhere(read=COST),
+    "finance:statement": _READ,
+    "finance:statement-csv": _READ,
+    "finance:paid": _PAY,
+    "finance:close": _BILL,
+    "finance:rates": anywhere(read=COST),
+    "finance:set-rates": _BILL,
+    "api-month-list": anywhere(read=COST),
+    "api-month-close": _BILL,
+    "api-statement-list": anywhere(read=COST),
+    "api-statement-detail": _READ,
+    "api-statement-csv": _READ,
+    "api-statement-paid": _PAY,
+    "api-rate-card-list": Rule(anywhere().reach, read=COST, write=BILL),
+    "api-reconciliation-detail": organisation(read=COST),
+}

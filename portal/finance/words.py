@@ -1,0 +1,116 @@
+"""Months, lines and sums in words, for pages and exports alike."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from portal.common import formats, money
+from portal.finance.models import LineKind, StatementState
+from portal.finance.selectors import LineRow, Reconciliation
+from portal.finance.selectors.statements import gpu_hours
+
+TONES = {StatementState.OPEN: "warn", StatementState.FINAL: "good", StatementState.PAID: "good"}
+
+
+def month(starts_at: datetime, zone: str) -> str:
+    """A month by its name: `November 2026`."""
+    return str(date_format(starts_at.astimezone(ZoneInfo(zone)), "YEAR_MONTH_FORMAT"))
+
+
+def hours(gpu_milli_seconds: int) -> str:
+    """Milli-GPU-seconds as GPU-hours, to the thousandth."""
+    return formats.number(gpu_hours(gpu_milli_seconds))
+
+
+def rate(micro: int, currency: str) -> str:
+    """A rate with all its digits, since amounts are reckoned with it."""
+    digits = money.minor_digits(currency)
+    if micro % 10 ** (6 - digits) == 0:
+        return money.show(micro, currency)
+    exact = money.from_micro(micro).normalize()
+    return f"{formats.number(exact, -int(exact.as_tuple().exponent))} {currency}"
+
+
+def percent(basis_points: int) -> str:
+    """Basis points as percent: `10`, `7.5`."""
+    return formats.number(Decimal(basis_points) / 100)
+
+
+def line(row: LineRow) -> str:
+    """What a line is for: `Use, guaranteed`; an adjustment as what it adjusts."""
+    what = str((row.adjusts or row.kind).label)
+    if row.charged_to is not None:
+        what = _("%(what)s: %(charge)s") % {
+            "what": what, "charge": str(row.charged_to.label).lower(),
+        }  # fmt: skip
+    if row.adjusts is None:
+        return what
+    return _("Adjustment of an earlier month. %(what)s") % {"what": what}
+
+
+def parts(found: Reconciliation) -> list[tuple[str, int, int]]:
+    """The equation's left side: word, milli-GPU-seconds, micro-units; what is nothing is left out."""
+    named: list[tuple[str, tuple[LineKind, ...]]] = [
+        (_("Used by teams"), (LineKind.USE,)),
+        (_("Reserved, not used"), (LineKind.RESERVED_UNUSED,)),
+        (_("Work of no team"), (LineKind.UNOWNED,)),
+        (_("Idle"), (LineKind.IDLE,)),
+        (_("Idle, shared among teams"), (LineKind.IDLE_SHARE,)),
+        (_("Maintenance"), (LineKind.MAINTENANCE,)),
+        (_("Down"), (LineKind.DOWN,)),
+        (_("Use beyond the known nodes"), (LineKind.BEYOND,)),
+        (_("Rate difference"), (LineKind.RATE_DIFFERENCE,)),
+    ]
+    rows = [(word, found.quantity(*kinds), found.amount(*kinds)) for word, kinds in named]
+    return [row for row in rows if row[1] or row[2]]
+
+
+def verdict(found: Reconciliation) -> str:
+    """Whether a month adds up, in a sentence."""
+    counted, capacity = hours(found.accounted), hours(found.capacity)
+    if found.adds_up:
+        return _(
+            "It adds up: the lines account for %(counted)s GPU-hours, to the last GPU-second what "
+            "the pools had."
+        ) % {"counted": counted}
+    if found.beyond:
+        return _(
+            "It does not add up: %(beyond)s GPU-hours were used on nodes that were not known then, "
+            "or beyond what they have. The ledger or the record of nodes is wrong."
+        ) % {"beyond": hours(found.beyond)}
+    if found.accounted != found.capacity:
+        return _(
+            "It does not add up: the lines account for %(counted)s GPU-hours, the pools had "
+            "%(capacity)s. What is known of the nodes has changed since; the next computing or an "
+            "adjustment settles it."
+        ) % {"counted": counted, "capacity": capacity}
+    return _(
+        "It does not add up in money: the statements and the cost of the pools differ by "
+        "%(difference)s micro-units."
+    ) % {"difference": formats.number(found.billed_micro - found.cost_micro)}
+
+
+def summary(found: Reconciliation) -> str:
+    """Where the time went, in a sentence."""
+    used = found.quantity(LineKind.USE)
+    portion = 100 * used / found.capacity if found.capacity else 0
+    return _(
+        "Teams used %(used)s of %(capacity)s GPU-hours (%(portion)s %%). %(unused)s were reserved "
+        "and not used, %(idle)s idle, %(away)s in maintenance or down."
+    ) % {
+        "used": hours(used),
+        "capacity": hours(found.capacity),
+        "portion": formats.number(portion, 1),
+        "unused": hours(found.quantity(LineKind.RESERVED_UNUSED)),
+        "idle": hours(found.quantity(LineKind.IDLE, LineKind.IDLE_SHARE)),
+        "away": hours(found.quantity(LineKind.MAINTENANCE, LineKind.DOWN)),
+    }
+
+
+def listed(found: Iterable[str]) -> str:
+    """Different words, each once, one after the other."""
+    return ", ".join(dict.fromkeys(found))
