@@ -24,9 +24,12 @@ from portal.inventory.services.nodes import (
     remove_node,
 )
 from portal.inventory.services.places import (
+    change_cluster,
+    change_pool,
     mark_failed,
     mark_read,
     register_cluster,
+    register_gpu_model,
     register_namespace,
     register_pool,
 )
@@ -36,6 +39,8 @@ __all__ = [
     "Promise",
     "SeenNode",
     "cancel_maintenance",
+    "change_cluster",
+    "change_pool",
     "commit",
     "commit_all",
     "cordon",
@@ -49,6 +54,7 @@ __all__ = [
     "record_nodes",
     "refusal",
     "register_cluster",
+    "register_gpu_model",
     "register_namespace",
     "register_pool",
     "release",

@@ -45,6 +45,49 @@ def register_cluster(
 
 
 @transaction.atomic
+def change_cluster(
+    *,
+    cluster_id: int,
+    mode: ClusterMode,
+    settings: dict[str, object],
+    stale_after_seconds: int,
+    actor_id: int | None,
+) -> None:
+    """Say how much the portal does in a cluster and how to reach it. Raises `Missing`."""
+    row = Cluster.objects.select_for_update().filter(pk=cluster_id).first()
+    if row is None:
+        raise Missing
+    wanted = {"mode": mode, "settings": settings, "stale_after_seconds": stale_after_seconds}
+    changed = [name for name, value in wanted.items() if getattr(row, name) != value]
+    if changed:
+        Cluster.objects.filter(pk=cluster_id).update(**wanted)
+        audit.record(
+            actor_id=actor_id,
+            action="inventory.cluster_changed",
+            target_type="cluster",
+            target_id=cluster_id,
+            data={"changed": changed, "mode": {"was": row.mode, "now": mode.value}},
+        )
+
+
+@transaction.atomic
+def register_gpu_model(
+    *, name: str, memory_mib: int | None = None, actor_id: int | None
+) -> GPUModel:
+    """Add a GPU model; one of that name stays as it is."""
+    model, new = GPUModel.objects.get_or_create(name=name, defaults={"memory_mib": memory_mib})
+    if new:
+        audit.record(
+            actor_id=actor_id,
+            action="inventory.gpu_model_registered",
+            target_type="gpu_model",
+            target_id=model.pk,
+            data={"name": name, "memory_mib": memory_mib},
+        )
+    return model
+
+
+@transaction.atomic
 def register_pool(
     *,
     cluster_id: int,
@@ -61,7 +104,7 @@ def register_pool(
     """Add a pool to a cluster; one of that name stays as it is. Raises `Missing`."""
     if not Cluster.objects.filter(pk=cluster_id).exists():
         raise Missing
-    model, _ = GPUModel.objects.get_or_create(name=gpu_model, defaults={"memory_mib": memory_mib})
+    model = register_gpu_model(name=gpu_model, memory_mib=memory_mib, actor_id=actor_id)
     pool, new = Pool.objects.get_or_create(
         cluster_id=cluster_id,
         name=name,
@@ -83,6 +126,36 @@ def register_pool(
             data={"cluster": cluster_id, "name": name, "gpu_model": gpu_model},
         )
     return pool
+
+
+@transaction.atomic
+def change_pool(
+    *,
+    pool_id: int,
+    gpu_equivalent_milli: int,
+    topology_levels: list[str],
+    position: int,
+    actor_id: int | None,
+) -> None:
+    """Say what a pool's GPU is worth, how its nodes hang together and its place. Raises `Missing`."""
+    row = Pool.objects.select_for_update().filter(pk=pool_id).first()
+    if row is None:
+        raise Missing
+    wanted = {
+        "gpu_equivalent_milli": gpu_equivalent_milli,
+        "topology_levels": topology_levels,
+        "position": position,
+    }
+    was = {name: getattr(row, name) for name in wanted}
+    if was != wanted:
+        Pool.objects.filter(pk=pool_id).update(**wanted)
+        audit.record(
+            actor_id=actor_id,
+            action="inventory.pool_changed",
+            target_type="pool",
+            target_id=pool_id,
+            data={"was": was, "now": wanted},
+        )
 
 
 @transaction.atomic
