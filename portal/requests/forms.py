@@ -7,7 +7,7 @@ What a form does not name cannot be set.
 import zoneinfo
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -19,6 +19,9 @@ from portal.requests.models import RequestKind
 from portal.requests.services import LONGEST_TEXT, Asked
 from portal.reservations.models import Source
 from portal.teams.selectors import TeamRow
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 class MomentInput(forms.DateTimeInput):
@@ -45,7 +48,7 @@ def whole(
     )  # fmt: skip
 
 
-def moment(label: str, help_text: str = "") -> forms.CharField:
+def moment(label: "StrOrPromise", help_text: "StrOrPromise" = "") -> forms.CharField:
     """A field for a local time, read once its zone is known."""
     return forms.CharField(
         label=label, required=False, max_length=40, widget=MomentInput(), help_text=help_text

@@ -15,6 +15,7 @@ from portal.common.errors import Invalid, Refusal
 from portal.requests import kinds, services
 from portal.requests.forms import AskForm
 from portal.requests.models import Request, RequestKind, RequestState
+from portal.reservations.models import ReservationState
 from portal.teams.models import User
 
 MENDABLE = frozenset({"overcommitted", "above_limit", "guarantee_exceeded", "guarantee_fenced"})
@@ -42,6 +43,11 @@ def save(
         return None
     messages.success(request, told(row, now))
     return HttpResponseRedirect(reverse("requests:detail", args=[row.pk]))
+
+
+def only_checks(request: HttpRequest) -> bool:
+    """Whether the button that only looks was pressed: nothing is saved then."""
+    return request.POST.get("do") == "check"
 
 
 def faults(form: AskForm, row: Request | None, now: datetime) -> dict[str, str]:
@@ -84,6 +90,13 @@ def _approved(row: Request, now: datetime) -> str:
         "id": row.reservation_id,
         "when": formats.when(begins, now),
     }
+
+
+def told_released(state: ReservationState) -> str:
+    """What became of the reservation."""
+    if state is ReservationState.CANCELLED:
+        return _("The reservation is called off. Its GPUs are free for others.")
+    return _("Given back. The next tick lets others have its GPUs; what was used stays billed.")
 
 
 def belongs_to_form(refusal: Refusal) -> bool:

@@ -103,6 +103,7 @@ def of_request(
         "own_decision": submitted and decides and own,
         "may_edit": asks and row.state == RequestState.DRAFT,
         "may_cancel": asks and row.state in OPEN and not lapsed,
+        "may_release": asks,
         "may_ask_again": asks and row.state not in OPEN,
         "decision": decision or _decision(row),
         "comment_form": comment or CommentForm(),
@@ -127,12 +128,10 @@ def _became(row: Request, now: datetime) -> dict[str, Any]:
 
 def again_url(row: Request) -> str:
     """The form of its kind, filled in with what was asked but for the time."""
-    if row.kind == RequestKind.QUOTA:
-        names = ("team_id", "pool_id", *FIGURES)
-        page = "requests:quota"
-    else:
-        names = ("team_id", "pool_id", "gpus", "gpus_per_node", "source", "reason")
-        page = "requests:reserve"
+    quota = row.kind == RequestKind.QUOTA
+    figures = FIGURES if quota else ("gpus", "gpus_per_node", "source", "reason")
+    page = "requests:quota" if quota else "requests:reserve"
+    names = ("team_id", "pool_id", *figures)
     values = {name.removesuffix("_id"): getattr(row, name) for name in names}
     known = {name: value for name, value in values.items() if value not in (None, "")}
     return f"{reverse(page)}?{urlencode(known)}"

@@ -21,7 +21,7 @@ from portal.teams.permissions import (
 
 def team_of(kwargs: Mapping[str, object]) -> int | Unknown | None:
     """The team a request belongs to."""
-    found = Request.objects.filter(pk=kwargs["request_id"]).values_list("team_id", flat=True)
+    found = Request.objects.filter(pk=str(kwargs["request_id"])).values_list("team_id", flat=True)
     return next(iter(found), UNKNOWN)
 
 
@@ -41,6 +41,7 @@ RULES: dict[str, Rule] = {
     "requests:cancel": _ASK,
     "requests:approve": _DECIDE,
     "requests:reject": _DECIDE,
+    "requests:release": _ASK,
     "requests:comment": _TALK,
     "api-request-list": anywhere(write=ASK),
     "api-request-check": anywhere(read=ASK, write=ASK),

@@ -92,15 +92,14 @@ class Tab(StrEnum):
 def list_requests(*, access: Access, now: datetime, tab: Tab = Tab.ALL) -> QuerySet[Request]:
     """Requests in reach, newest first; another team's drafts are nobody else's business.
 
-    WAITING is what waits for this person: to be decided by them, or their own drafts to submit.
-    TEAMS is what they and the teams they work in ask.
+    WAITING is what this person may decide now, TEAMS what they and the teams they work in ask.
     """
     rows = Request.objects.select_related("team", "pool", "requested_by").order_by("-id")
     rows = rows.filter(_in_teams(access.teams(ANY_ROLE)))
     mine = Q(requested_by_id=access.user_id)
     rows = rows.filter(~Q(state=RequestState.DRAFT) | mine | _in_teams(access.teams(ASK)))
     if tab is Tab.WAITING:
-        return rows.filter(_to_decide(access, now) | (mine & Q(state=RequestState.DRAFT)))
+        return rows.filter(_to_decide(access, now))
     if tab is Tab.TEAMS:
         return rows.filter(mine | _in_teams(access.teams({Role.MEMBER, Role.LEAD})))
     return rows

@@ -83,13 +83,12 @@ def way(value: Way, now: datetime, *, with_price: bool) -> str:
         "pool": value.pool,
         "span": formats.span(value.starts_at, value.ends_at, now),
     }
-    match value.kind:
-        case WayKind.LATER:
-            say = _("%(gpus)s GPUs of %(pool)s fit later: %(span)s") % words
-        case WayKind.FEWER:
-            say = _("%(gpus)s GPUs of %(pool)s fit at that time") % words
-        case WayKind.POOL:
-            say = _("%(gpus)s GPUs fit at that time in %(pool)s") % words
+    patterns = {
+        WayKind.LATER: _("%(gpus)s GPUs of %(pool)s fit later: %(span)s"),
+        WayKind.FEWER: _("%(gpus)s GPUs of %(pool)s fit at that time"),
+        WayKind.POOL: _("%(gpus)s GPUs fit at that time in %(pool)s"),
+    }
+    say = patterns[value.kind] % words
     if value.price and with_price:
         return f"{say} ({price(value.price)})"
     return say

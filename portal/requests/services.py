@@ -20,6 +20,9 @@ from portal.common.errors import Conflict, Invalid, Missing, Refusal
 from portal.inventory.models import Pool
 from portal.requests import history, kinds
 from portal.requests.models import Comment, Request, RequestState
+from portal.reservations import selectors as reservations
+from portal.reservations import services as reservation_services
+from portal.reservations.models import ReservationState
 from portal.teams import selectors as teams
 from portal.teams.models import Role, Team
 from portal.teams.permissions import ASK, DECIDE
@@ -174,6 +177,21 @@ def cancel(*, request_id: int, actor_id: int, now: datetime, version: int | None
     _move(row, S.CANCELLED, version, actor_id, decided_at=now, cancelled_by_id=actor_id)
     _record("requests.cancelled", row, actor_id, {"was": row.state})
     return _find(request_id)
+
+
+@transaction.atomic
+def release(*, request_id: int, actor_id: int, now: datetime) -> ReservationState:
+    """Let go of the reservation an approved request became: called off, or given back early.
+
+    Raises what `reservations` says of one that is over.
+    """
+    row = _find(request_id)
+    _must_hold(actor_id, ASK, row.team_id, now)
+    if row.reservation_id is None:
+        raise Conflict(_("It has no reservation to give back."), code="no_reservation")
+    held = reservations.get_reservation(reservation_id=row.reservation_id)
+    act = reservation_services.give_back if held.starts_at <= now else reservation_services.cancel
+    return ReservationState(act(reservation_id=held.id, actor_id=actor_id, now=now).state)
 
 
 @transaction.atomic

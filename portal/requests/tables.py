@@ -19,7 +19,7 @@ from portal.teams.selectors import Access
 class RequestTable(tables.Table):
     """One line a request: what, for whom, by whom, where it stands."""
 
-    caption = _("Requests")
+    caption: Any = _("Requests")
     empty_title = _("No requests here")
 
     id = django_tables2.Column(verbose_name=_("Request"))

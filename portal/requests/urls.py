@@ -17,6 +17,7 @@ page_patterns = [
     path("requests/<int:request_id>/cancel/", moves.cancel, name="cancel"),
     path("requests/<int:request_id>/approve/", moves.approve, name="approve"),
     path("requests/<int:request_id>/reject/", moves.reject, name="reject"),
+    path("requests/<int:request_id>/release/", moves.release, name="release"),
     path("requests/<int:request_id>/comments/", moves.comment, name="comment"),
 ]
 api_patterns = [

@@ -7,7 +7,6 @@ from django.views.decorators.http import require_GET
 from portal.common import clock, tables
 from portal.requests import pages, selectors
 from portal.requests.filters import RequestFilter
-from portal.requests.selectors import Tab
 from portal.requests.tables import RequestTable
 from portal.teams import selectors as teams
 from portal.teams.middleware import access_of
@@ -19,7 +18,7 @@ def inbox(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
     """Requests in reach, by tab; filtered, sorted and paged here, whole as CSV."""
     now, access = clock.now(), access_of(request)
     tree = teams.get_tree(now=now)
-    waiting = selectors.list_requests(access=access, now=now, tab=Tab.WAITING).count()
+    waiting = selectors.count_to_decide(access=access, now=now)
     tab = pages.tab_of(request.GET.get("tab", ""), waiting)
     narrowed = RequestFilter(
         request.GET,

@@ -80,6 +80,20 @@ def reject(request: HttpRequest, request_id: int) -> HttpResponse:
 
 
 @require_POST
+def release(request: HttpRequest, request_id: int) -> HttpResponse:
+    """Let go of the reservation it became."""
+    try:
+        state = services.release(request_id=request_id, actor_id=_who(request), now=clock.now())
+    except Missing:
+        raise Http404 from None
+    except Refusal as refusal:
+        messages.error(request, str(refusal.message))
+    else:
+        messages.success(request, outcomes.told_released(state))
+    return HttpResponseRedirect(reverse("requests:detail", args=[request_id]))
+
+
+@require_POST
 def comment(request: HttpRequest, request_id: int) -> HttpResponse:
     """Say something on the thread."""
     form = CommentForm(request.POST)

@@ -25,6 +25,8 @@ def quota(request: HttpRequest) -> HttpResponse:
     """Ask for other figures; the form begins with what the team has now."""
     if request.method == "POST":
         form = _form(request, RequestKind.QUOTA, request.POST)
+        if outcomes.only_checks(request):
+            return _page(request, form)
         done = outcomes.save(request, form, now=clock.now())
         return done or _page(request, form, status=422)
     return _page(request, _form(request, RequestKind.QUOTA, _filled_in(request)))
@@ -39,6 +41,8 @@ def edit(request: HttpRequest, request_id: int) -> HttpResponse:
     kind = RequestKind(row.kind)
     if request.method == "POST":
         form = _form(request, kind, request.POST)
+        if outcomes.only_checks(request):
+            return _page(request, form, row=row)
         done = outcomes.save(
             request, form, now=clock.now(), request_id=row.pk,
             version=outcomes.version_of(request.POST),

@@ -42,10 +42,12 @@ class Desk:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def reserve(request: HttpRequest) -> HttpResponse:
-    """Show the calendar and the form; a POST saves a draft or submits it."""
+    """Show the calendar and the form; a POST checks it, saves a draft or submits it."""
     desk = _desk(request, request.POST or request.GET)
     if request.method == "POST":
         form = _form(desk, request.POST)
+        if outcomes.only_checks(request):
+            return _page(request, desk, form)
         done = outcomes.save(request, form, now=desk.now)
         return done or _page(request, desk, form, status=422)
     return _page(request, desk, _form(desk, _filled_in(request.GET, desk)))

@@ -229,7 +229,7 @@ def test_the_list_filters_and_pages(world: World, now: datetime) -> None:
         a_submitted(world, now, gpus=gpus)
     a_draft(world, now)
     admin = _as(world.admin)
-    page = admin.get(LIST, {"state": "submitted", "page_size": 2}).json()
+    page = admin.get(f"{LIST}?state=submitted&page_size=2").json()
     assert (page["count"], [r["gpus"] for r in page["results"]]) == (3, [3, 2])
     assert admin.get(LIST, {"tab": "waiting"}).json()["count"] == 3
     assert admin.get(LIST, {"state": "lost"}).status_code == 422

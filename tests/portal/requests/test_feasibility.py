@@ -13,7 +13,7 @@ from portal.inventory import services as inventory
 from portal.inventory.calendar import Span
 from portal.quotas import services as quotas
 from portal.requests import feasibility, services, slots
-from portal.requests.answers import Rule, WayKind
+from portal.requests.answers import Answer, Rule, WayKind
 from portal.reservations import services as reservations
 from portal.reservations.models import Source
 from portal.scheduling.models import Share, Tick, TickState
@@ -21,7 +21,7 @@ from tests import builders
 from tests.portal.requests.world import DAY, HOUR, World, a_submitted, a_submitted_quota, a_world
 
 
-def _check(world: World, now: datetime, **changed: object) -> feasibility.Answer:
+def _check(world: World, now: datetime, **changed: object) -> Answer:
     values: dict[str, object] = {
         "team_id": world.vision.pk, "pool_id": world.pool.pk, "gpus": 4, "gpus_per_node": None,
         "source": "pool", "starts_at": now + DAY, "ends_at": now + DAY + 4 * HOUR, "now": now,

@@ -108,11 +108,11 @@ def test_an_approval_holds_what_was_asked_and_each_row_names_the_other(
 ) -> None:
     row = a_submitted(world, now, gpus=8, gpus_per_node=4)
     done = services.approve(request_id=row.pk, actor_id=world.admin.pk, now=now, note="Fine")
-    held = Reservation.objects.get(pk=done.reservation_id)
+    held = Reservation.objects.get(request_id=row.pk)
     assert (held.team_id, held.pool_id, held.gpus) == (world.vision.pk, world.pool.pk, 8)
     assert (held.gpus_per_node, held.source, held.zone) == (4, "pool", "Asia/Seoul")
     assert (held.starts_at, held.ends_at) == (now + DAY, now + DAY + 4 * HOUR)
-    assert (held.request_id, held.purpose) == (row.pk, "Retrain the detector")
+    assert (held.pk, held.purpose) == (done.reservation_id, "Retrain the detector")
     assert (done.granted_gpus, done.decided_by_id, done.decided_at) == (8, world.admin.pk, now)
 
 
@@ -138,9 +138,9 @@ def test_a_part_is_at_most_what_was_asked_and_keeps_the_shape(
 def test_an_approved_quota_change_holds_from_then_on(world: World, now: datetime) -> None:
     row = a_submitted_quota(world, now)
     done = services.approve(request_id=row.pk, actor_id=world.admin.pk, now=now + HOUR)
-    quota = Quota.objects.get(pk=done.quota_id)
+    quota = Quota.objects.get(request_id=row.pk)
     assert (quota.guaranteed, quota.limit, quota.valid_from) == (6, 16, now + HOUR)
-    assert quota.request_id == row.pk
+    assert quota.pk == done.quota_id
     assert Commitment.objects.get(source_id=quota.pk, kind="quota").gpus == 6
 
 
@@ -150,10 +150,8 @@ def test_a_guarantee_may_be_granted_in_part_but_not_below_what_they_have(
     row = a_submitted_quota(world, now, guaranteed=8)
     with pytest.raises(Invalid, match="from 4 to 8"):
         services.approve(request_id=row.pk, actor_id=world.admin.pk, now=now + HOUR, granted_gpus=3)
-    done = services.approve(
-        request_id=row.pk, actor_id=world.admin.pk, now=now + HOUR, granted_gpus=5
-    )
-    assert Quota.objects.get(pk=done.quota_id).guaranteed == 5
+    services.approve(request_id=row.pk, actor_id=world.admin.pk, now=now + HOUR, granted_gpus=5)
+    assert Quota.objects.get(request_id=row.pk).guaranteed == 5
 
 
 def test_a_quota_the_reservations_break_stays_submitted(world: World, now: datetime) -> None:
