@@ -10,9 +10,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo
 
+import django_stubs_ext
 from csp.constants import NONE, SELF
 from django.utils.translation import gettext_lazy as _
 
+django_stubs_ext.monkeypatch()
 BASE_DIR = Path(__file__).resolve().parent.parent
 _faults: list[str] = []
 
@@ -177,7 +179,13 @@ FORM_RENDERER = "portal.common.forms.FormRenderer"
 
 DATABASES = {"default": _database(_text("DATABASE_URL", f"sqlite:///{VAR_DIR / 'portal.sqlite3'}"))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+# Without a broker everything runs in one process: tasks at once, the cache in memory.
+BROKER = _text("EVENSHARE_BROKER", "" if EMBEDDED else None)
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": BROKER}
+    if BROKER
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
 
 AUTH_USER_MODEL = "teams.User"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
@@ -262,8 +270,24 @@ DJANGO_TABLES2_TEMPLATE = "common/table.html"
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 TICK_SECONDS = _whole("EVENSHARE_TICK_SECONDS", 15)
+LEASE_SECONDS = _whole("EVENSHARE_LEASE_SECONDS", 120)
+CHORE_SECONDS = _whole("EVENSHARE_CHORE_SECONDS", 60)
 CONFLICT_HORIZON_DAYS = _whole("EVENSHARE_CONFLICT_HORIZON_DAYS", 14)
 REQUEST_EXPIRY_DAYS = _whole("EVENSHARE_REQUEST_EXPIRY_DAYS", 14)
+
+CELERY_BROKER_URL = BROKER or "memory://"
+CELERY_TASK_ALWAYS_EAGER = not BROKER
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_TIME_LIMIT = 600
+CELERY_TASK_DEFAULT_QUEUE = "chores"
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900}
+CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat")
+CELERY_TIMEZONE = "UTC"
 
 LOGGING = {
     "version": 1,

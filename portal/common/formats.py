@@ -7,8 +7,7 @@ from django.utils import timezone, translation
 from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext as _
 
-# Day without and with its year. Word order differs, so these are formats, not translations.
-_DAYS = {"en": ("D j M", "j M Y"), "ko": ("n월 j일 (D)", "Y년 n월 j일")}
+_KOREAN_WEEKDAYS = "월화수목금토일"
 
 
 def gpus(milli: int) -> str:
@@ -59,15 +58,28 @@ def zone_name(at: datetime) -> str:
     return f"UTC{name}" if name[0] in "+-" else name
 
 
-def day(at: datetime, now: datetime | None = None) -> str:
-    """The day in the active zone: `Today`, `Tomorrow`, `Tue 3 Nov`, `3 Nov 2025`."""
+def day(at: datetime, now: datetime | None = None, *, inside: bool = False) -> str:
+    """The day in the active zone: `Today`, `Tomorrow`, `Tue 3 Nov`, `3 Nov 2025`.
+
+    `inside` a sentence the words are small.
+    """
     local = timezone.localtime(at)
-    plain, with_year = _DAYS.get(translation.get_language() or "en", _DAYS["en"])
     if now is None:
-        return date_format(local, with_year)
+        return _date(local, with_year=True)
     today = timezone.localtime(now).date()
     near = {-1: _("Yesterday"), 0: _("Today"), 1: _("Tomorrow")}.get((local.date() - today).days)
-    return near or date_format(local, plain if local.year == today.year else with_year)
+    if near:
+        return near.lower() if inside else near
+    return _date(local, with_year=local.year != today.year)
+
+
+def _date(local: datetime, *, with_year: bool) -> str:
+    """A date as the active language writes it; without its year it carries the day of the week."""
+    if (translation.get_language() or "").startswith("ko"):
+        day_and_month = date_format(local, "n월 j일")
+        weekday = _KOREAN_WEEKDAYS[local.weekday()]
+        return date_format(local, "Y년 n월 j일") if with_year else f"{day_and_month} ({weekday})"
+    return date_format(local, "j M Y" if with_year else "D j M")
 
 
 def clock_time(at: datetime) -> str:
@@ -75,16 +87,15 @@ def clock_time(at: datetime) -> str:
     return f"{timezone.localtime(at):%H:%M}"
 
 
-def when(at: datetime, now: datetime | None = None) -> str:
+def when(at: datetime, now: datetime | None = None, *, inside: bool = False) -> str:
     """Day, time and zone: `Tomorrow 09:00 KST`; without `now`, with the full date."""
-    return f"{day(at, now)} {clock_time(at)} {zone_name(at)}"
+    return f"{day(at, now, inside=inside)} {clock_time(at)} {zone_name(at)}"
 
 
 def stamp(at: datetime) -> str:
     """The instant something was read, to the second: `Mon 2 Nov 14:32:10 KST`."""
     local = timezone.localtime(at)
-    plain, _with_year = _DAYS.get(translation.get_language() or "en", _DAYS["en"])
-    return f"{date_format(local, plain)} {local:%H:%M:%S} {zone_name(at)}"
+    return f"{_date(local, with_year=False)} {local:%H:%M:%S} {zone_name(at)}"
 
 
 def span(starts_at: datetime, ends_at: datetime, now: datetime | None = None) -> str:

@@ -5,6 +5,9 @@ still believes it holds the lease; its number is then too low, and `check`, call
 transaction that writes, refuses it. Times are real time: a lease is about processes.
 """
 
+import os
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -64,10 +67,15 @@ def give_up(held: Held) -> None:
     Lease.objects.filter(name=held.name, fence=held.fence).update(holder="", expires_at=None)
 
 
+def myself() -> str:
+    """Name this process for other people to read: machine, process, thread."""
+    return f"{socket.gethostname()}-{os.getpid()}-{threading.get_ident() % 10_000}"
+
+
 @contextmanager
-def holding(*, name: str, holder: str, seconds: int) -> Iterator[Held | None]:
+def holding(*, name: str, seconds: int, holder: str = "") -> Iterator[Held | None]:
     """Hold a lease for a block; gives None, and runs the block all the same, when it is taken."""
-    held = take(name=name, holder=holder, seconds=seconds)
+    held = take(name=name, holder=holder or myself(), seconds=seconds)
     try:
         yield held
     finally:

@@ -14,6 +14,7 @@ from typing import Any
 
 from django.db import transaction
 
+from portal.common import leases
 from portal.inventory.models import Cluster
 from portal.scheduling import freezing, naming
 from portal.scheduling import outcomes as deciding
@@ -43,8 +44,13 @@ class Cycle:
     cluster_id: int
     now: datetime
     real_now: datetime
-    fence: int
+    lease: leases.Held | None
     took_ms: int
+
+    @property
+    def fence(self) -> int:
+        """The lease's number; 0 where the cycle runs without one."""
+        return self.lease.fence if self.lease else 0
 
 
 def snapshot_bytes(snapshot: engine.Snapshot) -> bytes:
@@ -57,7 +63,9 @@ def snapshot_bytes(snapshot: engine.Snapshot) -> bytes:
 
 @transaction.atomic
 def record(cycle: Cycle, frozen: Frozen, plan: engine.Plan) -> Tick:
-    """Write one finished cycle."""
+    """Write one finished cycle. Raises `leases.Fenced` when the lease was taken meanwhile."""
+    if cycle.lease is not None:
+        leases.check(cycle.lease)
     Cluster.objects.select_for_update().get(pk=cycle.cluster_id)
     tick = _tick(cycle, frozen, plan)
     before = {

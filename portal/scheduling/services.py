@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from portal.common import audit, clock
+from portal.common import audit, clock, leases
 from portal.common.errors import Conflict, Invalid, Missing
 from portal.inventory.models import Cluster
 from portal.reservations import services as reservations
@@ -18,10 +18,15 @@ from scheduler_core import document, planner
 
 
 def run_tick(
-    *, cluster_id: int, now: datetime, real_now: datetime | None = None, fence: int = 0
+    *,
+    cluster_id: int,
+    now: datetime,
+    real_now: datetime | None = None,
+    lease: leases.Held | None = None,
 ) -> Tick:
     """Run one cycle of a cluster and return its tick; what was decided stands in rows.
 
+    With a lease, nothing is written once somebody else has taken it: `leases.Fenced` is raised.
     How old the cluster's last read is counts in real time, which is the wall clock's unless given.
     A failure leaves a FAILED tick with its message and is raised again.
     """
@@ -34,15 +39,17 @@ def run_tick(
         # 2. Nothing is decided on a picture too old to be true.
         too_old = _too_old(cluster, real)
         if too_old:
-            return _note(Cycle(cluster_id, now, real, fence, _ms(begun)), TickState.STALE, too_old)
+            return _note(Cycle(cluster_id, now, real, lease, _ms(begun)), TickState.STALE, too_old)
         # 3. Rows to snapshot.
         frozen = freezing.freeze(cluster_id=cluster_id, now=now)
         # 4. Decide: no database, no clock.
         plan = planner.plan(frozen.snapshot)
         # 5. Plan to rows, in one transaction.
-        tick = recording.record(Cycle(cluster_id, now, real, fence, _ms(begun)), frozen, plan)
+        tick = recording.record(Cycle(cluster_id, now, real, lease, _ms(begun)), frozen, plan)
+    except leases.Fenced:
+        raise
     except Exception as error:
-        cycle = Cycle(cluster_id, now, real, fence, _ms(begun))
+        cycle = Cycle(cluster_id, now, real, lease, _ms(begun))
         _note(cycle, TickState.FAILED, f"{type(error).__name__}: {error}")
         raise
     # 6. Once an hour, what is past its time is forgotten.

@@ -8,6 +8,7 @@ from django.forms import BoundField
 from django.template import Context
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from portal.common import drawing, formats
 from portal.common import money as common_money
@@ -92,6 +93,15 @@ def lanes(
 ) -> SafeString:
     """Rows of time under one axis."""
     return drawing.lanes(rows, ticks, now_at=now_at)
+
+
+@register.simple_tag
+def team(name: str, hue: int) -> SafeString:
+    """A team's name after its dot; nothing is nobody's work."""
+    return format_html(
+        '<span class="team"><span class="dot {}"></span>{}</span>',
+        drawing.hue_class(hue or 0), name or _("no team"),
+    )  # fmt: skip
 
 
 @register.inclusion_tag("common/legend.html")

@@ -7,10 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
+from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
+from portal.common import leases
+from portal.common.models import Lease
 from portal.inventory.models import Pool
-from portal.scheduling import freezing, recording
+from portal.scheduling import freezing, recording, services
 from portal.scheduling.models import Decision, Share, Standing, Tick, TickState, Verb
 from portal.scheduling.recording import Cycle
 from portal.teams.models import Team
@@ -53,7 +56,9 @@ class Lab:
     def record(self, plan: engine.Plan | None = None, after: timedelta = timedelta()) -> Tick:
         now = self.now + after
         frozen = freezing.freeze(cluster_id=self.pool.cluster_id, now=now)
-        cycle = Cycle(self.pool.cluster_id, now, now, fence=7, took_ms=12)
+        Lease.objects.update_or_create(name="tick", defaults={"fence": 7, "holder": "test"})
+        lease = leases.Held(name="tick", holder="test", fence=7)
+        cycle = Cycle(self.pool.cluster_id, now, now, lease=lease, took_ms=12)
         return recording.record(cycle, frozen, plan or self.plan)
 
 
@@ -216,4 +221,15 @@ def test_what_is_past_its_time_is_forgotten(lab: Lab) -> None:
     assert recording.prune(now=lab.now + 31 * day)["snapshots"] == 1
     Standing.objects.all().delete()
     assert recording.prune(now=lab.now + 401 * day)["ticks"] == 2
+    assert not Tick.objects.exists()
+
+
+def test_a_tick_whose_lease_was_taken_meanwhile_writes_nothing(now: datetime) -> None:
+    cluster = builders.a_cluster()
+    cluster.seen_real_at = now
+    cluster.save()
+    mine = leases.take(name="tick", holder="a", seconds=60)
+    Lease.objects.update(fence=F("fence") + 1, holder="b")
+    with pytest.raises(leases.Fenced, match="b"):
+        services.run_tick(cluster_id=cluster.pk, now=now, real_now=now, lease=mine)
     assert not Tick.objects.exists()
