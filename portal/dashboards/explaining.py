@@ -129,14 +129,14 @@ def fenced(fence: Fence, held: Held, now: datetime) -> SafeString | None:
     return format_html(
         _("{unused} of {reserved} reserved GPUs stand unused; they are held until {until}."),
         unused=formats.gpus(unused), reserved=formats.number(fence.gpus),
-        until=formats.when(fence.until, now),
+        until=formats.when(fence.until, now, inside=True),
     )  # fmt: skip
 
 
 def conflict(row: ConflictRow, now: datetime) -> str:
     """A stretch in which more is promised than there is: how much, from when, and why."""
-    until = _("without end") if row.to_at is None else formats.when(row.to_at, now)
-    starts = _("now") if row.from_at <= now else formats.when(row.from_at, now)
+    until = _("without end") if row.to_at is None else formats.when(row.to_at, now, inside=True)
+    starts = _("now") if row.from_at <= now else formats.when(row.from_at, now, inside=True)
     words = {
         "pool": row.pool_name, "short": row.short, "from": starts, "to": until,
         "capacity": row.capacity, "committed": row.committed,

@@ -17,19 +17,15 @@ class QueueFilter(FilterForm):
 
     pool = forms.ChoiceField(label=_("Pool"))
     team = forms.ChoiceField(label=_("Team"))
-    state = forms.ChoiceField(label=_("State"))
     kind = forms.ChoiceField(label=_("Class"))
-    search = forms.CharField(label=_("Job or person"), max_length=80)
+    search = forms.CharField(label=_("Job, person or team"), max_length=80)
+    state = forms.ChoiceField(widget=forms.HiddenInput)
 
     def __init__(self, data: Any, *, tree: Tree) -> None:
         super().__init__(data)
-        states = [s for s in WorkloadState.choices if s[0] != WorkloadState.ADMITTED]
         self._offer("pool", [("", _("All pools")), *Pool.objects.values_list("id", "name")])
         self._offer("team", [("", _("All teams")), *((t.id, t.name) for t in tree.rows)])
-        self._offer(
-            "state",
-            [("", _("Waiting and running")), *states, (queue.ENDED, _("All that ended"))],
-        )
+        self._offer("state", [(word, word) for word in (*queue.TABS, *WorkloadState.values)])
         self._offer("kind", [("", _("All classes")), *Kind.choices])
 
     def _offer(self, name: str, choices: list[Any]) -> None:

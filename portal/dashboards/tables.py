@@ -36,10 +36,10 @@ class QueueTable(tables.Table):
     state = django_tables2.Column(
         gettext_lazy("State"), accessor="pk", order_by=("standing__position", "submitted_at", "id")
     )
-    why = django_tables2.Column(gettext_lazy("Why, in a sentence"), accessor="pk", orderable=False)
+    why = django_tables2.Column(gettext_lazy("Why"), accessor="pk", orderable=False)
     starts = django_tables2.Column(
         gettext_lazy("Starts"), accessor="pk", order_by=("standing__planned_start", "id"),
-        attrs={"td": {"class": "n"}, "th": {"class": "n"}},
+        attrs={"td": {"class": "n nowrap"}, "th": {"class": "n"}},
     )  # fmt: skip
 
     class Meta(tables.Table.Meta):
@@ -123,9 +123,10 @@ def queue_values(rows: Iterable[QueueRow]) -> Iterator[tuple[object, ...]]:
 
 def team_dot(mark: TeamMark | None) -> SafeString:
     """A team's name after its dot; nobody's work says so."""
-    if mark is None:
-        return format_html('<span class="dot hue-none"></span>{}', _("no team"))
-    return format_html('<span class="dot {}"></span>{}', drawing.hue_class(mark.hue), mark.name)
+    hue = drawing.hue_class(mark.hue if mark else 0)
+    return format_html(
+        '<span class="team"><span class="dot {}"></span>{}</span>', hue, words.team_name(mark)
+    )
 
 
 class NodeTable(tables.Table):

@@ -73,9 +73,8 @@ def queue(request: HttpRequest) -> HttpResponseBase:
     """Jobs with position, reason and planned start, by name where I may see them; live."""
     access, now = access_of(request), clock.now()
     form = QueueFilter(request.GET, tree=teams.get_tree(now=now))
-    table = QueueTable(
-        queues.list_jobs(access, chosen=form.chosen()), now=now, ahead=queues.Ahead()
-    )
+    chosen = form.chosen()
+    table = QueueTable(queues.list_jobs(access, chosen=chosen), now=now, ahead=queues.Ahead())
     if request.GET.get("format") == "csv":
         return csv.response("queue", _queue_csv(request, table, access, now))
     tables.arrange(request, table)
@@ -83,6 +82,8 @@ def queue(request: HttpRequest) -> HttpResponseBase:
     context = {
         "table": table,
         "form": form,
+        "tab": chosen.get("state") or queues.WAITING,
+        "counts": queues.count_tabs(access, chosen=chosen),
         "waiting": queues.list_waiting_teams(),
         "live": request.GET.get("live") != "off",
         "now": now,

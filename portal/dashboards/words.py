@@ -71,14 +71,13 @@ def moment(row: QueueRow, now: datetime) -> SafeString:
     at = moment_value(row)
     if at is None:
         return format_html('<span class="soft">{}</span>', _("not known yet"))
-    words = "%(at)s"
     if row.ended_at:
-        words = _("ended %(at)s")
+        words = _("ended %(at)s") % {"at": formats.when(at, now, inside=True)}
     elif row.state in HOLDING_STATES:
-        words = _("since %(at)s")
-    return format_html(
-        '<time datetime="{}">{}</time>', at.isoformat(), words % {"at": formats.when(at, now)}
-    )
+        words = _("since %(at)s") % {"at": formats.when(at, now, inside=True)}
+    else:
+        words = formats.when(at, now)
+    return format_html('<time datetime="{}">{}</time>', at.isoformat(), words)
 
 
 def node_state(node: NodeUse) -> str:
@@ -104,8 +103,18 @@ def why(row: QueueRow) -> Sentence:
 
 
 def also(row: QueueRow) -> list[str]:
-    """Further sentences of less weight, while it is open."""
-    return list(row.sentence.also) if row.ended_at is None else []
+    """What else stands in its way, while it is open.
+
+    Of a waiting one the last sentences say its planned start and place, which stand elsewhere on
+    the page.
+    """
+    if row.ended_at is not None:
+        return []
+    said = list(row.sentence.also)
+    if row.verb != Verb.WAIT:
+        return said
+    elsewhere = (row.planned_start is not None) + (row.position is not None)
+    return said[: len(said) - elsewhere]
 
 
 def ahead_sentence(rows: Sequence[AheadRow]) -> str:

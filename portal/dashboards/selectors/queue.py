@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,13 @@ from portal.scheduling.models import Standing
 from portal.teams.selectors import Access
 from portal.workloads.models import OPEN_STATES, Workload, WorkloadState
 
-ENDED = "ended"
-ENDED_STATES = tuple(state for state in WorkloadState if state not in OPEN_STATES)
+WAITING = "waiting"
+TABS: dict[str, tuple[WorkloadState, ...]] = {
+    WAITING: (WorkloadState.WAITING,),
+    "running": tuple(state for state in OPEN_STATES if state != WorkloadState.WAITING),
+    "ended": tuple(state for state in WorkloadState if state not in OPEN_STATES),
+}
+"""What the page shows, by the word in its address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +42,35 @@ class WaitingTeam:
 
 
 def list_jobs(access: Access, *, chosen: Mapping[str, Any]) -> QuerySet[Workload]:
-    """Jobs in queue order as the page's filters ask; the waiting first, then the newest."""
-    team, pool, state = chosen.get("team"), chosen.get("pool"), chosen.get("state")
+    """Jobs as the page's filters ask: those that wait in queue order, others newest first."""
+    tab = chosen.get("state") or WAITING
+    return _jobs(
+        access,
+        chosen,
+        states=TABS.get(tab) or (WorkloadState(tab),),
+        sort="position" if tab == WAITING else "-submitted_at",
+    )
+
+
+def count_tabs(access: Access, *, chosen: Mapping[str, Any]) -> dict[str, int]:
+    """How many jobs each tab would show under the same filters."""
+    rows = _jobs(access, chosen, states=tuple(WorkloadState), sort="position")
+    counted = dict(rows.order_by().values_list("state").annotate(n=Count("id")))
+    return {tab: sum(counted.get(s, 0) for s in states) for tab, states in TABS.items()}
+
+
+def _jobs(
+    access: Access, chosen: Mapping[str, Any], *, states: Sequence[WorkloadState], sort: str
+) -> QuerySet[Workload]:
+    team, pool = chosen.get("team"), chosen.get("pool")
     return scheduling.list_queue(
         access,
         team_ids=[int(team)] if team else None,
         pool_id=int(pool) if pool else None,
-        states=ENDED_STATES if state == ENDED else ([state] if state else ()),
+        states=states,
         kind=chosen.get("kind", ""),
         q=chosen.get("search", ""),
-        sort="-submitted_at" if state == ENDED else "position",
+        sort=sort,
     )
 
 
