@@ -19,6 +19,7 @@ from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions, status
 from rest_framework.pagination import PageNumberPagination
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler, set_rollback
@@ -142,7 +143,7 @@ def once(request: Request, act: Callable[[], Response]) -> Response:
         with transaction.atomic():
             response = act()
             remembered.status = response.status_code
-            remembered.answer = json.loads(json.dumps(response.data, default=str))
+            remembered.answer = json.loads(JSONRenderer().render(response.data))
             remembered.save(update_fields=["status", "answer"])
     except BaseException:
         remembered.delete()
