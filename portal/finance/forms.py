@@ -80,6 +80,14 @@ class RateCardForm(forms.Form):
                 initial=_plain(Decimal(_milli(rate, name)) / 1000),
             )  # fmt: skip
 
+    def clean(self) -> dict[str, Any]:
+        """A card without any price says nothing."""
+        given = super().clean() or self.cleaned_data
+        prices = [f"rate_{pool.id}" for pool in self.pools]
+        if prices and not self.errors and all(given.get(name) is None for name in prices):
+            self.add_error(prices[0], _("Give at least one pool a price."))
+        return given
+
     def rows(self) -> list[list[forms.BoundField]]:
         """The fields of each pool, its price first."""
         return [
