@@ -2,7 +2,8 @@
 
 A refusal is a `Status` object: `reason` tells the two kinds of 409 apart (a field owned by another
 manager has causes named FieldManagerConflict, a stale version has none), `details.causes` says
-which field is meant, and `details.retryAfterSeconds` repeats the Retry-After header.
+which field is meant, and `details.retryAfterSeconds` repeats the Retry-After header. A field that
+the kind does not have is the asker's fault, yet a real server answers an apply of one with 500.
 """
 
 import json
@@ -25,6 +26,7 @@ from portal.kubernetes.port import (
 
 OWNER = re.compile(r'conflict with "(?P<manager>[^"]*)"')
 PATIENCE_SECONDS = 5
+NOT_A_FIELD = "field not declared in schema"
 
 
 def error(status: int, headers: Mapping[str, str], body: bytes) -> ClusterError:
@@ -46,6 +48,8 @@ def error(status: int, headers: Mapping[str, str], body: bytes) -> ClusterError:
             return Gone(message)
         case 429:
             return TooMany(message, _patience(headers, told))
+        case 422 if _is_another(told):
+            return StaleVersion(message)
         case _ if status >= 500:
             return _server_error(status, headers, told, message)
         case _:
@@ -81,12 +85,19 @@ def _owner(text: str) -> str:
     return found["manager"] if found else ""
 
 
+def _is_another(told: Mapping[str, Any]) -> bool:
+    """Whether the object was deleted and created anew: its uid is not the one we knew."""
+    return any(cause.get("field") == "metadata.uid" for cause in _causes(told))
+
+
 def _server_error(
     status: int, headers: Mapping[str, str], told: Mapping[str, Any], message: str
 ) -> ClusterError:
     """A server that asks for patience is only busy; any other failure of it is no answer."""
     if status == 503 and "Retry-After" in headers:
         return TooMany(message, _patience(headers, told))
+    if NOT_A_FIELD in message:
+        return Refused(message)
     return Unreachable(
         _("The cluster failed with status %(status)s: %(message)s")
         % {"status": status, "message": message}

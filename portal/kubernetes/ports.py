@@ -32,11 +32,20 @@ def open_simulated(path: Path) -> SimulatedCluster:
     kept = _open.get(path)
     if kept is not None and kept[0] == mark:
         return kept[1]
+    forget(path)
     try:
         _open[path] = (mark, SimulatedCluster(path))
     except NoCluster as error:
         raise Unreachable(str(error)) from error
     return _open[path][1]
+
+
+def forget(path: Path) -> None:
+    """Close the cluster of a file in this process, if it is open."""
+    kept = _open.pop(path, None)
+    # What a parent process opened is the parent's to close.
+    if kept is not None and kept[0][0] == os.getpid():
+        kept[1].close()
 
 
 def _simulated(cluster: Cluster, now: datetime) -> ClusterPort:
@@ -45,8 +54,16 @@ def _simulated(cluster: Cluster, now: datetime) -> ClusterPort:
     return port
 
 
+def _kubernetes(cluster: Cluster, _now: datetime) -> ClusterPort:
+    # The library takes 50 MB: only a process that talks to a real cluster loads it.
+    from portal.kubernetes import client, real
+
+    return real.KubernetesCluster(client.connect(cluster.settings))
+
+
 OPENERS: dict[str, Callable[[Cluster, datetime], ClusterPort]] = {
     ClusterKind.SIMULATED: _simulated,
+    ClusterKind.KUBERNETES: _kubernetes,
 }
 
 
