@@ -5,6 +5,7 @@ last, so that a decision sees all of the second it is made in. The arrival numbe
 total, so that a replay is the same every time (after the event queue of SimPy).
 """
 
+from collections.abc import Container, Sequence
 from enum import IntEnum
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
@@ -45,10 +46,14 @@ class Events:
         heappush(self._heap, Event(at, rank, self._number, subject, turn))
         self._number += 1
 
-    def add_all(self, times: list[int], rank: Rank) -> None:
-        """Add one event of each time; the subject is its place in the list."""
+    def add_all(self, times: Sequence[int], rank: Rank, leaving_out: Container[int] = ()) -> None:
+        """Add an event of each time but those left out; the subject is its place in the list."""
         first = self._number
-        self._heap += [Event(at, rank, first + place, place) for place, at in enumerate(times)]
+        self._heap += [
+            Event(at, rank, first + place, place)
+            for place, at in enumerate(times)
+            if place not in leaving_out
+        ]
         self._number += len(times)
         heapify(self._heap)
 

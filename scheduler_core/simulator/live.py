@@ -1,8 +1,8 @@
 """The planner as a decider: its state is kept, events are applied to it, and `decide` is called.
 
-What a single event changes is changed in place. What changes many things at once (preemption, a
-node's failure, the edge of a quota or reservation) builds the state anew from the snapshot of that
-moment; a test shows both ways to give the same state.
+Arrivals, starts and ends are changed in place. What is rarer and changes many things (preemption, an
+estimate that was wrong, a node's failure, the edge of a quota or reservation) builds the state anew
+from the snapshot of that moment; a test shows both ways to give the same state.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ from scheduler_core.simulator.usage import Usage
 class Live:
     """The engine on a cluster that lives.
 
-    `base` gives nodes, teams and terms; `workloads` are numbered by place and have unique ids. All
-    of them arrive later; teams begin with the use that `base` says. `plan` is the last one made.
+    `base` is what there is at first; `workloads` are all there will ever be, numbered by place, with
+    unique ids. `plan` is the last one made.
     """
 
     def __init__(self, base: Snapshot, workloads: Sequence[Workload]) -> None:
@@ -40,6 +40,12 @@ class Live:
         self._running: dict[str, Workload] = {}
         self._expected: list[tuple[int, str]] = []
         self._now = base.now
+        for workload in base.workloads:
+            if workload.running is None:
+                self._waiting[workload.id] = workload
+            else:
+                self._run(workload, workload.running.started_at)
+        self._usage.advance(base.now)
         self.state = State(self.snapshot())
         self._is_stale = False
 
@@ -108,6 +114,7 @@ class Live:
     def _advance(self, now: int) -> None:
         self._usage.advance(now)
         self._now = now
+        self._note_wrong_estimates(now)
         snapshot = self.snapshot()
         if self._is_stale:
             self.state = State(snapshot)
@@ -116,16 +123,20 @@ class Live:
         self.state.now = now
         self.state.snapshot = snapshot
         self.state.used = [team.used_gpu_seconds * USED_UNIT for team in snapshot.teams]
+
+    def _note_wrong_estimates(self, now: int) -> None:
+        """See to it that work past its announced end has no known end any more."""
         while self._expected and self._expected[0][0] <= now:
-            held = self.state.running.get(heappop(self._expected)[1])
-            # Its owner was wrong: from now on nobody knows when it ends.
-            if held is not None and held.ends_at is not None and held.ends_at <= now:
-                self.state.running[held.workload.id] = replace(held, ends_at=None)
+            ends_at, name = heappop(self._expected)
+            held = None if self._is_stale else self.state.running.get(name)
+            self._is_stale |= held is not None and held.ends_at == ends_at
 
     def _start(self, start: Start, now: int) -> None:
         workload = self._waiting.pop(start.workload)
-        running = replace(workload, running=Running(now, start.placements))
-        self._running[start.workload] = running
+        self._run(replace(workload, running=Running(now, start.placements)), now)
+
+    def _run(self, workload: Workload, now: int) -> None:
+        self._running[workload.id] = workload
         self._usage.change(self._team[workload.team], workload.gpu_milli)
         if workload.duration_seconds is not None:
             heappush(self._expected, (now + workload.duration_seconds, workload.id))

@@ -24,7 +24,9 @@ class Spell(NamedTuple):
 class Log:
     """Times by job number, in seconds of the trace's clock; `NEVER` where it has not happened.
 
-    `capacity_milli` is the GPU of all nodes; `decisions` counts calls of the decider.
+    A duration of `NEVER` is one that nobody knows: such a job does not end. `capacity_milli` is the
+    GPU of all nodes; `decisions` counts calls of the decider. `begins` is the moment from which the
+    log is complete, None for the first submission.
     """
 
     submitted: Sequence[int]
@@ -32,6 +34,7 @@ class Log:
     gpu_milli: Sequence[int]
     teams: Sequence[str]
     capacity_milli: int
+    begins: int | None = None
     started: list[int] = field(init=False)
     finished: list[int] = field(init=False)
     spells: list[Spell] = field(default_factory=list)

@@ -1,6 +1,6 @@
 """The event loop: time jumps from event to event, and one decision follows all of one second."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -45,17 +45,31 @@ class Decider(Protocol):
 class Replay:
     """One run of a trace through a decider. `log` is complete after `run`."""
 
-    def __init__(self, log: Log, decider: Decider, others: Iterable[Event] = ()) -> None:
-        """Prepare to run; `others` are events beside the jobs' own."""
+    def __init__(
+        self,
+        log: Log,
+        decider: Decider,
+        others: Iterable[Event] = (),
+        present: Mapping[int, int] | None = None,
+    ) -> None:
+        """Prepare to run; `others` are events beside the jobs' own.
+
+        `present` are jobs the decider knows of already, with the moment since which each has run,
+        `NEVER` if it waits.
+        """
         self.log = log
         self._decider = decider
         self._events = Events()
-        self._events.add_all(list(log.submitted), Rank.ARRIVAL)
-        for event in others:
-            self._events.add(event.at, event.rank, event.subject)
         self._left = list(log.durations)
         self._turn = [0] * len(self._left)
         self._since = [NEVER] * len(self._left)
+        present = present or {}
+        self._events.add_all(log.submitted, Rank.ARRIVAL, leaving_out=present)
+        for event in others:
+            self._events.add(event.at, event.rank, event.subject)
+        for job, since in present.items():
+            if since != NEVER:
+                self._start(job, since)
 
     def run(self, until: int | None = None) -> Log:
         """Run to the end, or to the first event after `until`; return the log.
@@ -93,11 +107,13 @@ class Replay:
         if self.log.started[job] == NEVER:
             self.log.started[job] = now
         self._since[job] = now
-        self._events.add(now + self._left[job], Rank.END, job, self._turn[job])
+        if self._left[job] != NEVER:
+            self._events.add(now + self._left[job], Rank.END, job, self._turn[job])
 
     def _stop(self, stop: Stop, now: int) -> None:
         ran = now - self._since[stop.job]
-        self._left[stop.job] -= ran - stop.lost_seconds
+        if self._left[stop.job] != NEVER:
+            self._left[stop.job] -= ran - stop.lost_seconds
         self._turn[stop.job] += 1
         self._end_spell(stop.job, now, stop.lost_seconds)
         self.log.preemptions += 1

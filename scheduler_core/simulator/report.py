@@ -86,11 +86,13 @@ def report(log: Log) -> Report:
     started = np.array(log.started, np.float64)
     finished = np.array(log.finished, np.float64)
     done = finished != NEVER
-    first = int(submitted.min(initial=np.inf)) if submitted.size else 0
-    last = max([int(finished.max(initial=first)), *(spell.end for spell in log.spells)], default=0)
+    first = log.begins
+    if first is None:
+        first = min(log.submitted, default=0)
+    last = max([first, *log.finished, *(spell.end for spell in log.spells)])
     waits = np.where(started == NEVER, last, started) - submitted
     history = History(log, first, last)
-    held = sum((spell.end - spell.start) * spell.gpu_milli for spell in log.spells)
+    held = sum((spell.end - max(first, spell.start)) * spell.gpu_milli for spell in log.spells)
     lost = sum(spell.lost_seconds * spell.gpu_milli for spell in log.spells)
     room = log.capacity_milli * max(1, last - first)
     series = history.series()

@@ -17,14 +17,21 @@ from scheduler_core.traces import Job, Node
 
 jobs = st.lists(
     st.builds(
-        lambda at, long, gpus, team, priority: Job(
-            f"{at}-{gpus}", at, long, gpus * 1000, team=team, priority=priority
+        lambda at, long, gpus, team, priority, estimate: Job(
+            f"{at}-{gpus}",
+            at,
+            long,
+            gpus * 1000,
+            team=team,
+            priority=priority,
+            estimate_seconds=estimate,
         ),
         st.integers(0, 60),
         st.integers(0, 40),
         st.sampled_from([1, 1, 2, 4, 8, 16]),
         st.sampled_from("abc"),
         st.integers(0, 2),
+        st.one_of(st.none(), st.integers(1, 40)),
     ),
     min_size=1,
     max_size=25,
@@ -57,7 +64,7 @@ def assert_same(kept: State, anew: State) -> None:
     for mine, theirs in zip(kept.books, anew.books, strict=True):
         assert (mine.own, mine.below, mine.firm) == (theirs.own, theirs.below, theirs.firm)
         assert {who: milli for who, milli in mine.people.items() if milli} == theirs.people
-    assert (kept.now, kept.used) == (anew.now, anew.used)
+    assert (kept.now, kept.used, kept.holds) == (anew.now, anew.used, anew.holds)
     assert kept.waiting == anew.waiting
     assert kept.running == anew.running
 
