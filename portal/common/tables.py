@@ -23,7 +23,7 @@ _NUMBER = {"td": {"class": "n"}, "th": {"class": "n"}}
 class Table(django_tables2.Table):
     """Base of every list. `caption` says what it is; `empty_title` and `empty_text` what when not."""
 
-    caption = ""
+    caption: Any = ""
     empty_title: Any = _("Nothing here yet")
 
     class Meta:

@@ -136,4 +136,4 @@ def page_query(context: Context, **changes: object) -> str:
         query.pop(name, None)
         if value not in (None, ""):
             query[name] = str(value)
-    return "?" + query.urlencode()
+    return f"?{query.urlencode()}"

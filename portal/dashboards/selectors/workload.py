@@ -72,7 +72,9 @@ class WorkloadPage:
 
 def team_of(kwargs: Mapping[str, object]) -> int | Unknown | None:
     """The team a workload belongs to; None is work of no team, which only the organisation sees."""
-    found = Workload.objects.filter(pk=kwargs["workload_id"]).values_list("team_id", flat=True)
+    workload_id = kwargs["workload_id"]
+    assert isinstance(workload_id, int)
+    found = Workload.objects.filter(pk=workload_id).values_list("team_id", flat=True)
     return next(iter(found), UNKNOWN)
 
 

@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from django.contrib.auth.models import AbstractBaseUser
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from portal.requests.models import Request
+from portal.teams.models import User
 from tests.portal.dashboards.world import World
 
 SKIPPED = ("admin/", "api/", "account/")
@@ -49,7 +49,7 @@ def addresses(world: World) -> list[str]:
     return [f"/{path}" for path in named]
 
 
-def bodies(world: World, user: AbstractBaseUser) -> dict[str, str]:
+def bodies(world: World, user: User) -> dict[str, str]:
     """Every page that answers this person."""
     client = Client()
     client.force_login(user)

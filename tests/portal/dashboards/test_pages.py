@@ -155,7 +155,7 @@ def test_the_queue_as_csv_hides_the_same_names_and_runs_no_formula(world: World)
     client = Client()
     client.force_login(world.people["member"])
     response = client.get("/queue/?format=csv")
-    body = response.getvalue().decode()  # type: ignore[attr-defined]
+    body = response.getvalue().decode()
     rows = list(csv.DictReader(io.StringIO(body.lstrip("\ufeff"))))
     assert [row["Job"] for row in rows][:2] == ["'=HYPERLINK(1)", "a job of Speech"]
     assert rows[0]["Planned start"] == "2026-11-02T10:30:00+09:00"

@@ -11,6 +11,7 @@ One pool of 4 nodes with 8 GPUs each: 32.
 So 7 are free: none on n0 and n1, 1 on n2, 6 on n3.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -117,7 +118,7 @@ def _holds(
 
 def _waits(
     tick: Tick, team: Team, pool: Pool, name: str, position: int, reason: str,
-    detail: dict[str, object], now: datetime,
+    detail: Mapping[str, object], now: datetime,
 ) -> Workload:  # fmt: skip
     job = builders.a_workload(
         team, pool, name, gpu_milli=8000, submitted_at=now - 30 * MINUTE, person="hyun",
