@@ -9,10 +9,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
+from math import gcd
 from typing import Any
 
 from portal.inventory.services import SeenNode
 from portal.kubernetes import pending, pods, quantities
+from portal.kubernetes.owning import Families
 from portal.kubernetes.port import POOL, ClusterPort, Listing, Manifest
 from portal.kubernetes.times import moment
 from portal.workloads.models import Kind, WorkloadState
@@ -78,22 +80,52 @@ def _node(item: Manifest, resources: Collection[str]) -> SeenNode:
 
 
 def workloads(found: Read, resources: Collection[str]) -> list[SeenWorkload]:
-    """Every job with its pods, those that are gone since the last look included."""
+    """Every job with its pods, those that are gone since the last look included.
+
+    Jobs with owners of their own are part of these. What scaled to nothing asks for nothing.
+    """
     owners = {item["metadata"]["uid"]: item for item in found.owners.deleted}
     deleted = set(owners)
     owners |= {item["metadata"]["uid"]: item for item in found.owners.items}
     deleted -= {item["metadata"]["uid"] for item in found.owners.items}
-    grouped = _group(found.pods, resources)
-    refusals = _refusals(found.events)
+    families = Families(owners)
+    grouped = _group(found.pods, resources, families)
+    refusals = _refusals(found.events, families)
     room = pending.room(found.nodes, found.pods, resources)
     seen: list[SeenWorkload] = []
-    for uid, owner in owners.items():
-        template = owner.get("spec", {}).get("template", {}).get("spec", {})
-        if not _devices(pods.requests(template), resources):
+    for uid in filter(families.is_root, owners):
+        shape = _shape(families, uid, resources)
+        if shape is None or not (shape.replicas or uid in grouped):
             continue
-        sight = _Sight(owner, template, grouped.pop(uid, []), refusals.get(uid, ""))
-        seen.append(_workload(sight, resources, room, is_deleted=uid in deleted))
+        sight = _Sight(owners[uid], shape, grouped.pop(uid, []), refusals.get(uid, ""))
+        if uid not in deleted or _end_is_known(sight):
+            seen.append(_workload(sight, resources, room, is_deleted=uid in deleted))
     return seen + [_orphan(uid, members) for uid, members in grouped.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What an owner wants: so many pods, counted in tasks of equal devices."""
+
+    replicas: int
+    tasks: int
+    devices: int
+    template: Mapping[str, Any]
+
+
+def _shape(families: Families, uid: str, resources: Collection[str]) -> _Shape | None:
+    """Gangs of unequal pods are counted in their greatest common unit; None: no devices at all."""
+
+    def devices(template: Mapping[str, Any]) -> int:
+        return _devices(pods.requests(template), resources)
+
+    gangs = families.gangs(uid, lambda template: devices(template) > 0)
+    if not gangs:
+        return None
+    unit = gcd(*(devices(gang.template) for gang in gangs))
+    total = sum(gang.replicas * devices(gang.template) for gang in gangs)
+    replicas = sum(gang.replicas for gang in gangs)
+    return _Shape(replicas, max(1, total // unit), unit, gangs[0].template)
 
 
 _Member = tuple[Manifest, SeenPod]
@@ -101,16 +133,25 @@ _Member = tuple[Manifest, SeenPod]
 
 @dataclass(frozen=True, slots=True)
 class _Sight:
-    """A job's manifest, its pods' spec, its pods, and why pods of it were refused."""
+    """A job's manifest, what it wants, its pods, and why pods of it were refused."""
 
     owner: Manifest
-    template: Mapping[str, Any]
+    shape: _Shape
     members: list[_Member]
     refusal: str
 
 
-def _group(listing: Listing, resources: Collection[str]) -> dict[str, list[_Member]]:
-    """Device pods by their owner's uid, each once; what is there now beats a last sight."""
+def _end_is_known(sight: _Sight) -> bool:
+    """Whether a deleted job tells when: by itself or by its pods. Else it ends at its last sight."""
+    return "deletionTimestamp" in sight.owner["metadata"] or any(
+        pod.closed_at is not None for _, pod in sight.members
+    )
+
+
+def _group(
+    listing: Listing, resources: Collection[str], families: Families
+) -> dict[str, list[_Member]]:
+    """Device pods by their topmost owner's uid, each once; what is there now beats a last sight."""
     latest: dict[str, tuple[Manifest, bool]] = {}
     for item in listing.deleted:
         latest[item["metadata"]["uid"]] = (item, True)
@@ -121,34 +162,39 @@ def _group(listing: Listing, resources: Collection[str]) -> dict[str, list[_Memb
         devices = _devices(pods.requests(item.get("spec", {})), resources)
         if devices:
             pod = pods.seen(item, devices=devices, is_deleted=is_deleted)
-            grouped[pods.owner_uid(item)].append((item, pod))
+            grouped[families.root_of(item)].append((item, pod))
     return dict(grouped)
 
 
-def _refusals(events: Listing) -> dict[str, str]:
-    """The newest refusal of each owner."""
+def _refusals(events: Listing, families: Families) -> dict[str, str]:
+    """The newest refusal of each owner, told by itself or by one below it."""
     newest = sorted(events.items, key=lambda item: str(item.get("lastTimestamp", "")))
-    return {item["involvedObject"]["uid"]: str(item.get("message", "")) for item in newest}
+    return {
+        families.root(item["involvedObject"].get("uid", "")): str(item.get("message", ""))
+        for item in newest
+    }
 
 
 def _workload(
     sight: _Sight, resources: Collection[str], room: pending.Room, *, is_deleted: bool
 ) -> SeenWorkload:
-    owner, template = sight.owner, sight.template
-    metadata, spec = owner["metadata"], owner.get("spec", {})
+    owner, shape = sight.owner, sight.shape
+    metadata, template = owner["metadata"], shape.template
     given = {
         name.removeprefix(PREFIX): str(value)
-        for name, value in metadata.get("annotations", {}).items()
+        for name, value in (metadata.get("annotations") or {}).items()
         if name.startswith(PREFIX)
     }
     amounts = pods.requests(template)
     members = tuple(pod for _, pod in sight.members)
-    tasks = max(1, int(spec.get("completions") or spec.get("parallelism") or 1))
     ended, ended_at = _ending(owner, members, is_deleted=is_deleted)
     reason, message = ("", "")
     if ended is None:
         manifests = [item for item, _ in sight.members]
-        reason, message = pending.why(owner, manifests, sight.refusal, room)
+        # The warning outlives the refusal by an hour; it stands while pods are missing.
+        missing = sum(pod.closed_at is None for pod in members) < shape.replicas
+        refusal = sight.refusal if missing else ""
+        reason, message = pending.why(owner, manifests, refusal, room)
     return SeenWorkload(
         uid=metadata["uid"],
         name=metadata["name"],
@@ -156,8 +202,8 @@ def _workload(
         namespace=metadata.get("namespace", ""),
         submitted_at=moment(metadata["creationTimestamp"]),
         version=_version([owner, *(item for item, _ in sight.members)], reason + message),
-        tasks=tasks,
-        gpu_milli=1000 * _devices(amounts, resources),
+        tasks=shape.tasks,
+        gpu_milli=1000 * shape.devices,
         cpu_milli=quantities.milli(amounts.get("cpu", "0")),
         memory_mib=quantities.mebibytes(amounts.get("memory", "0")),
         pods=members,
@@ -166,7 +212,7 @@ def _workload(
         ended_at=ended_at,
         cluster_reason=reason,
         cluster_message=message,
-        **_terms(given, tasks),
+        **_terms(given, shape.tasks),
     )
 
 
@@ -185,8 +231,16 @@ def _terms(given: Mapping[str, str], tasks: int) -> dict[str, Any]:
         "duration_seconds": _whole(given.get("duration")),
         "save_seconds": _whole(given.get("save-seconds")),
         "restore_seconds": _whole(given.get("restore-seconds")),
-        "last_saved_at": moment(saved) if saved else None,
+        "last_saved_at": _instant(saved),
     }
+
+
+def _instant(text: str | None) -> datetime | None:
+    """An instant, or None for what is none."""
+    try:
+        return moment(text) if text else None
+    except ValueError:
+        return None
 
 
 def _whole(text: str | None) -> int | None:

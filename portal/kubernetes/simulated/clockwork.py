@@ -8,7 +8,12 @@ from portal.kubernetes.simulated.workshop import State
 
 
 def advance(state: State, to: int) -> None:
-    """Let everything happen that is due up to and including `to`; never backwards."""
+    """Let everything happen that is due up to and including `to`; never backwards.
+
+    Called with the clock's own instant it settles what a call from outside has stirred.
+    """
+    if state.stirred:
+        scheduler.schedule(state, state.clock)
     while state.heap and state.heap[0][0] <= to:
         at = state.heap[0][0]
         state.clock = max(state.clock, at)

@@ -1,5 +1,7 @@
 """The port of a simulated cluster, and what only a simulated one has: time, books, new jobs."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -51,9 +53,16 @@ class SimulatedCluster:
                 self._file.forget(state.clock - KEEP_DELETED_SECONDS)
             clockwork.advance(state, until)
 
+    @contextmanager
+    def _acting(self, *, keep: bool = True) -> Iterator[State]:
+        """A change from outside, now; what follows from it at once has followed at the end."""
+        with self._file.changing(keep=keep) as state:
+            yield state
+            clockwork.advance(state, state.clock)
+
     def submit(self, spec: Spec) -> str:
         """Hand in a job now; its uid."""
-        with self._file.changing() as state:
+        with self._acting() as state:
             if spec.pool not in state.nodes_in:
                 raise Refused(f"no node belongs to the pool {spec.pool}")
             if ("Namespace", "", spec.namespace) not in state.stored:
@@ -62,7 +71,7 @@ class SimulatedCluster:
 
     def cordon(self, name: str, *, cordoned: bool = True) -> None:
         """Let no new pods onto a node, or let them again."""
-        with self._file.changing() as state:
+        with self._acting() as state:
             node = state.nodes[name]
             node.cordoned = cordoned
             state.stirred.add(node.pool)
@@ -70,7 +79,7 @@ class SimulatedCluster:
 
     def lose(self, name: str) -> None:
         """A node is lost now, or a lost one comes back."""
-        with self._file.changing() as state:
+        with self._acting() as state:
             lifecycle.change_node(state, state.nodes[name], state.clock)
 
     def books(self) -> list[Entry]:
@@ -162,7 +171,7 @@ class SimulatedCluster:
         dry_run: bool = False,
     ) -> Manifest:
         """Make the fields of `manifest` so, as `manager`."""
-        with self._file.changing(keep=not dry_run) as state:
+        with self._acting(keep=not dry_run) as state:
             stored = writing.apply(
                 state, manifest, manager=manager, fence=fence,
                 resource_version=resource_version, force=force,
@@ -171,12 +180,12 @@ class SimulatedCluster:
 
     def delete(self, kind: str, namespace: str, name: str, *, uid: str = "") -> None:
         """Delete an object."""
-        with self._file.changing() as state:
+        with self._acting() as state:
             writing.delete(state, kind, namespace, name, uid)
 
     def evict(self, namespace: str, name: str, *, grace_seconds: int | None = None) -> None:
         """Ask a pod to go; its gang goes with it and comes back through its job."""
-        with self._file.changing() as state:
+        with self._acting() as state:
             pod = writing.find_pod(state, namespace, name)
             if pod is None:
                 raise NotFound(f'pods "{name}" not found')
