@@ -1,8 +1,8 @@
 """The planner as a decider: its state is kept, events are applied to it, and `decide` is called.
 
-Arrivals, starts and ends are changed in place. What is rarer and changes many things (preemption, an
-estimate that was wrong, a node's failure, the edge of a quota or reservation) builds the state anew
-from the snapshot of that moment; a test shows both ways to give the same state.
+Arrivals, starts and ends are changed in place. What is rarer and changes many things (preemption,
+an estimate that was wrong, a node's failure, the edge of a quota or reservation) builds the state
+anew from the snapshot of that moment; a test shows both ways to give the same state.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ from scheduler_core.simulator.usage import Usage
 class Live:
     """The engine on a cluster that lives.
 
-    `base` is what there is at first; `workloads` are all there will ever be, numbered by place, with
-    unique ids. `plan` is the last one made.
+    `base` is what there is at first; `workloads` are all there will ever be, numbered by place,
+    with unique ids. `plan` is the last one made.
     """
 
     def __init__(self, base: Snapshot, workloads: Sequence[Workload]) -> None:

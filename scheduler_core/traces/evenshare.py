@@ -63,7 +63,7 @@ def _job(row: Row) -> Job:
         estimate_seconds=row.seconds_or_none("estimate_seconds"),
         waited_seconds=None if started is None else max(0, started - submitted),
         kind=kind,
-        priority=row.whole("priority", "0"),
+        priority=row.integer("priority", "0"),
         preemptible=row.flag("preemptible", default=True),
     )
 

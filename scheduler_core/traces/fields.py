@@ -1,11 +1,16 @@
 """Turn cells of a trace into numbers, and say which column is at fault when they are none."""
 
 import math
+import re
 from datetime import UTC, datetime
 from fractions import Fraction
 
 from scheduler_core.traces.errors import BadRow
 from scheduler_core.traces.records import WHOLE_GPU
+
+DIGITS = 15
+# Bounded, because an exponent of nine digits alone could keep a machine busy for hours.
+NUMBER = re.compile(r"-?(\d{1,15}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,2})?", re.ASCII)
 
 
 class Row(dict[str, str]):
@@ -26,15 +31,14 @@ class Row(dict[str, str]):
         """Return the exact value of a decimal cell, at least 0.
 
         An empty cell gives `default`. Raises `BadRow` when there is none, and for anything that
-        is no finite number or below 0.
+        is no plain number of at most 15 digits before the point, or below 0.
         """
         value = self.text(column) or default
         if value is None:
             raise BadRow(f"{column}: is empty")
-        try:
-            number = Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            raise BadRow(f"{column}: {value!r} is no number") from None
+        if not NUMBER.fullmatch(value):
+            raise BadRow(f"{column}: {value[:40]!r} is no number")
+        number = Fraction(value)
         if number < 0:
             raise BadRow(f"{column}: {value!r} is below 0")
         return number
@@ -42,17 +46,24 @@ class Row(dict[str, str]):
     def whole(self, column: str, default: str | None = None) -> int:
         """Return a whole number, at least 0; 3.0 passes for 3, while 3.5 raises `BadRow`."""
         value = self.text(column)
-        if value.isascii() and value.isdigit():
+        if value.isascii() and value.isdigit() and len(value) <= DIGITS:
             return int(value)
         number = self.number(column, default)
         if number.denominator != 1:
             raise BadRow(f"{column}: {value!r} is no whole number")
         return int(number)
 
+    def integer(self, column: str, default: str | None = None) -> int:
+        """Return a whole number that may be below 0; raises `BadRow` as `whole` does."""
+        value = self.text(column)
+        if value.startswith("-"):
+            return -Row({column: value[1:]}).whole(column)
+        return self.whole(column, default)
+
     def seconds(self, column: str, default: str | None = None) -> int:
         """Return seconds rounded to the nearest whole one; raises `BadRow` as `number` does."""
         value = self.text(column)
-        if value.isascii() and value.isdigit():
+        if value.isascii() and value.isdigit() and len(value) <= DIGITS:
             return int(value)
         return round(self.number(column, default))
 

@@ -2,7 +2,8 @@
 
 Pods: `name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,
 deletion_time,scheduled_time`; some lists stop after `gpu_milli`. `gpu_milli` is per GPU and below
-1000 only where `num_gpu` is 1; `gpu_spec` joins the models allowed by `|`.
+1000 only where `num_gpu` is 1; `gpu_spec` joins the models allowed by `|`. The trace knows no
+teams, so the class of service stands in for one.
 Nodes: `sn,cpu_milli,memory_mib,gpu,model`.
 """
 

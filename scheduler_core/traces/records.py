@@ -44,7 +44,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One machine of a trace. `gpu_model` is empty for a machine without GPUs or of unknown make."""
+    """One machine of a trace; `gpu_model` is empty where it has no GPUs or of unknown make."""
 
     name: str
     gpus: int

@@ -1,6 +1,6 @@
 """Slurm's accounting, as `sacct -P` prints it.
 
-    sacct -P -X -a -o JobID,User,Account,Submit,Start,ElapsedRaw,TimelimitRaw,NNodes,ReqTRES,AllocTRES
+    sacct -aXP -o JobID,User,Account,Submit,Start,ElapsedRaw,TimelimitRaw,NNodes,ReqTRES,AllocTRES
 
 Columns may stand in any order and others are ignored. `ElapsedRaw` is seconds and `TimelimitRaw`
 minutes; `Elapsed` and `Timelimit` (`[days-]hours:minutes:seconds`) serve where they are absent.
@@ -18,8 +18,9 @@ from scheduler_core.traces.reading import JobsOnly, Reading, table
 from scheduler_core.traces.records import WHOLE_GPU, Job
 
 COLUMNS = ("JobID", "Submit")
-SPAN = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
-MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[nc]?")
+SPAN = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9})(?:\.\d+)?", re.ASCII)
+MEMORY = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)([KMGTP]?)[nc]?", re.ASCII)
+COUNT = re.compile(r"\d{1,12}", re.ASCII)
 MIB = {
     "K": Fraction(1, 1024),
     "": Fraction(1),
@@ -72,7 +73,7 @@ def _tres(text: str) -> dict[str, str]:
 
 def _count(tres: dict[str, str], key: str) -> int:
     value = tres.get(key, "0")
-    if not value.isdigit():
+    if not COUNT.fullmatch(value):
         raise BadRow(f"TRES: {key}={value} is no whole number")
     return int(value)
 

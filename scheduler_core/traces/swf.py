@@ -36,6 +36,7 @@ COLUMNS = (
     "think_time",
 )
 UNKNOWN = "-1"
+MOST_NODES = 1_000_000
 
 
 class Swf:
@@ -53,7 +54,7 @@ class Swf:
             count = int(header.get("MaxNodes", "1"))
         except (KeyError, ValueError):
             raise NotThisFormat("the header gives no MaxProcs") from None
-        if count < 1 or processors % count:
+        if not 1 <= count <= MOST_NODES or processors % count:
             raise NotThisFormat(f"{processors} processors do not divide over {count} nodes")
         rows = [(1, Row(name=f"node-{index}")) for index in range(count)]
         return Reading(rows, lambda row: Node(row["name"], processors // count, 0, 0))

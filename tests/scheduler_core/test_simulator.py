@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -46,7 +47,8 @@ def sample() -> list[Job]:
 
 def small(cluster: str, jobs: list[Job], **policy: object) -> Scenario:
     """Make a scenario without backfill."""
-    return scenario(jobs, equal_nodes(cluster), model.Policy(backfill="off", **policy))  # type: ignore[arg-type]
+    told = replace(model.Policy(backfill="off"), **policy)  # type: ignore[arg-type]
+    return scenario(jobs, equal_nodes(cluster), told)
 
 
 @pytest.mark.parametrize(("cluster", "order", "head_blocks", "wait", "completion"), PUBLISHED)

@@ -158,7 +158,7 @@ def test_our_own_history_keeps_what_the_engine_needs() -> None:
         "id,team,user,kind,priority,preemptible,submitted_at,started_at,ran_seconds,"
         "estimate_seconds,tasks,gpu_milli,cpu_milli,memory_mib,gpu_models\n"
         "w1,vision,17,training,5,false,1767225600,1767225660,7200,3600,2,8000,64000,1024,A|B\n"
-        "w2,vision,17,,,,1767225600,,,,,250,,,\n"
+        "w2,vision,17,,-3,,1767225600,,,,,250,,,\n"
     )
     assert jobs("evenshare", text) == [
         Job(
@@ -178,7 +178,7 @@ def test_our_own_history_keeps_what_the_engine_needs() -> None:
             priority=5,
             preemptible=False,
         ),
-        Job("w2", 1_767_225_600, None, 250, team="vision", user="17"),
+        Job("w2", 1_767_225_600, None, 250, team="vision", user="17", priority=-3),
     ]
 
 
