@@ -12,8 +12,8 @@ from django.urls import reverse
 from portal.common.errors import Missing
 from portal.requests import feasibility, kinds, local_times, sentences
 from portal.requests.answers import Answer, QuotaAnswer, Way
-from portal.requests.kinds.contract import FIGURES
 from portal.requests.models import Request, RequestKind
+from portal.requests.quota_figures import FIGURES
 from portal.requests.sentences import Said
 from portal.reservations.models import Source
 
@@ -42,7 +42,7 @@ def examine(row: Request, now: datetime, *, with_price: bool) -> Examined | None
     Raises `Missing` for a pool there is not.
     """
     kind = kinds.of(row)
-    if kind.missing(row) or kind.faults(row, now):
+    if kind.missing(row, now) or kind.faults(row, now):
         return None
     if row.kind == RequestKind.QUOTA:
         return _quota(row, now)

@@ -13,7 +13,7 @@ from portal.inventory.calendar import FOREVER, Hold, Period, Span
 from portal.inventory.models import CommitmentKind
 from portal.inventory.selectors import Fit, capacity
 from portal.quotas import bounds
-from portal.requests import board, lending, pricing, selectors, slots
+from portal.requests import board, lending, pricing, quota_figures, selectors, slots
 from portal.requests.answers import (
     Answer,
     Bound,
@@ -111,7 +111,7 @@ def check_quota(
         pool_id=pool_id,
         pool=pool.name,
         from_at=begins,
-        before=selectors.get_figures(team_id=team_id, pool_id=pool_id, at=begins),
+        before=quota_figures.get(team_id=team_id, pool_id=pool_id, at=begins),
         after=dict(figures),
         unpromised=max(0, slots.lowest(left, begins, FOREVER)),
         short=_short(capacity.fit_of(short, kept)) if short else None,

@@ -55,11 +55,35 @@ def moment(label: "StrOrPromise", help_text: "StrOrPromise" = "") -> forms.CharF
     )
 
 
-class AskForm(forms.Form):
+class NeedingForm(forms.Form):
+    """Says which fields are needed to go all the way, and reads without them too.
+
+    A draft may leave them out and a rule may make them up; a page still marks them as needed.
+    """
+
+    needed: tuple[str, ...] = ()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._need(True)
+
+    def full_clean(self) -> None:
+        """Read what is there."""
+        self._need(False)
+        super().full_clean()
+        self._need(True)
+
+    def _need(self, needed: bool) -> None:
+        for name in self.needed:
+            self.fields[name].required = needed
+
+
+class AskForm(NeedingForm):
     """What every kind asks for."""
 
     kind: RequestKind
     moments: tuple[str, ...] = ()
+    needed = ("reason",)
 
     team = forms.TypedChoiceField(label=_("Team"), coerce=int)
     pool = forms.TypedChoiceField(label=_("Pool"), coerce=int)
@@ -136,6 +160,7 @@ class ReservationForm(AskForm):
 
     kind = RequestKind.RESERVATION
     moments = ("starts_at", "ends_at")
+    needed = ("gpus", "starts_at", "ends_at", "reason")
 
     gpus = whole(_("GPUs"), 1)
     gpus_per_node = whole(_("On each node"), 1, _("Leave empty if any nodes will do."))
@@ -151,6 +176,7 @@ class QuotaForm(AskForm):
 
     kind = RequestKind.QUOTA
     moments = ("starts_at",)
+    needed = ("guaranteed", "reason")
 
     guaranteed = whole(_("Guaranteed"), 0, _("GPUs the team can always have back."))
     limit = whole(_("Limit"), 0, _("The most it may use at once. Empty: no limit."))
@@ -172,10 +198,12 @@ FORMS: dict[RequestKind, type[AskForm]] = {
 }
 
 
-class DecisionForm(forms.Form):
+class DecisionForm(NeedingForm):
     """What whoever decides may say; the note is required to reject."""
 
-    granted_gpus = whole(_("GPUs to grant"), 0)
+    needed = ("granted_gpus",)
+
+    granted_gpus = whole(_("GPUs to grant"), 0, _("Fewer than asked approves a part."))
     note = forms.CharField(
         label=_("Note"), required=False, max_length=LONGEST_TEXT,
         widget=forms.Textarea(attrs={"rows": 2}), help_text=_("Required to reject."),

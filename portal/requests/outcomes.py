@@ -54,7 +54,7 @@ def faults(form: AskForm, row: Request | None, now: datetime) -> dict[str, str]:
     """What keeps the live check from answering, by field."""
     if row is None:
         return form.faults()
-    return {**kinds.of(row).missing(row), **kinds.of(row).faults(row, now)}
+    return {**kinds.of(row).missing(row, now), **kinds.of(row).faults(row, now)}
 
 
 def told(row: Request, now: datetime) -> str:

@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 
 from portal.common import formats
 from portal.common.errors import Missing
-from portal.requests import examining, history, kinds, line, selectors, words
+from portal.requests import examining, history, kinds, line, quota_figures, selectors, words
 from portal.requests.forms import CommentForm, DecisionForm
-from portal.requests.kinds.contract import FIGURES
 from portal.requests.models import Request, RequestKind, RequestState
+from portal.requests.quota_figures import FIGURES
 from portal.requests.selectors import Tab
 from portal.reservations.models import Source
 from portal.teams.permissions import ASK, COST, DECIDE, WORK
@@ -82,7 +82,7 @@ def of_request(
     sees_cost = access.holds(COST, team_id=row.team_id)
     lapsed = words.has_lapsed(row, now)
     examined = None
-    if row.state in OPEN and not lapsed and not kinds.of(row).missing(row):
+    if row.state in OPEN and not lapsed and not kinds.of(row).missing(row, now):
         examined = examining.examine_late(row, now, with_price=sees_cost)
     decides = access.holds(DECIDE, team_id=row.team_id)
     own = access.user_id in (row.requested_by_id, row.submitted_by_id)
@@ -157,7 +157,7 @@ def _figures(row: Request, now: datetime) -> list[tuple[str, str]]:
     """Figures that would change, from what to what; open requests compare with now."""
     had: Mapping[str, int | None] = {}
     if row.state in OPEN:
-        had = selectors.get_figures(team_id=row.team_id, pool_id=row.pool_id, at=now)
+        had = quota_figures.get(team_id=row.team_id, pool_id=row.pool_id, at=now)
     labels = {
         "guaranteed": _("Guaranteed"), "limit": _("Limit"),
         "borrowing_limit": _("Borrowing limit"), "lending_limit": _("Lending limit"),

@@ -8,8 +8,8 @@ from typing import Any
 from portal.inventory.calendar import FOREVER
 from portal.requests import kinds, words
 from portal.requests.examining import Examined
-from portal.requests.kinds.contract import FIGURES
 from portal.requests.models import Request, RequestKind
+from portal.requests.quota_figures import FIGURES
 from portal.requests.selectors import Said
 from portal.teams.permissions import COST
 from portal.teams.selectors import Access
@@ -64,7 +64,7 @@ def examined(
     """An answer in numbers and in sentences; what is not filled in yet where there is none."""
     if found is None:
         kind = kinds.of(row)
-        return {"fits": None, "fields": {**kind.missing(row), **kind.faults(row, now)}}
+        return {"fits": None, "fields": {**kind.missing(row, now), **kind.faults(row, now)}}
     body: dict[str, Any] = plain(found.answer)
     body.pop("names", None)
     body["sentences"] = [found.said.head, *found.said.lines]

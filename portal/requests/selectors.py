@@ -12,7 +12,6 @@ from portal.common.models import AuditEvent
 from portal.inventory.calendar import FOREVER
 from portal.inventory.models import Pool
 from portal.quotas import selectors as quotas
-from portal.requests.kinds.contract import FIGURES
 from portal.requests.models import Comment, Request, RequestKind, RequestState
 from portal.reservations.models import Source
 from portal.teams.models import Role, User
@@ -50,14 +49,6 @@ def list_soft_holds(
     guarantees = _guarantees(pool_id, {r.team_id for r in found if r.kind == "quota"}, now)
     holds = (_soft_hold(row, guarantees.get(row.team_id, 0), now) for row in found)
     return [h for h in holds if h and h.starts_at < to_at and h.ends_at > from_at]
-
-
-def get_figures(*, team_id: int, pool_id: int, at: datetime) -> dict[str, int | None]:
-    """A team's quota in a pool by column; without one it is guaranteed nothing, without limits."""
-    found = quotas.get_quota(team_id=team_id, pool_id=pool_id, at=at)
-    if found is None:
-        return {**dict.fromkeys(FIGURES, None), "guaranteed": 0}
-    return {name: getattr(found, name) for name in FIGURES}
 
 
 def _soft_hold(row: Request, guaranteed: int, now: datetime) -> SoftHold | None:

@@ -136,12 +136,14 @@ def _short(short: Short, now: datetime) -> str:
     if short.per_node:
         return (
             _(
-                "On %(when)s nodes have room for %(free)s GPUs in parts of %(per_node)s on one "
+                "From %(when)s nodes have room for %(free)s GPUs in parts of %(per_node)s on one "
                 "node; %(asked)s are asked for."
             )
             % words
         )
-    return _("On %(when)s %(free)s of %(capacity)s GPUs are free; %(asked)s are asked for.") % words
+    return (
+        _("From %(when)s %(free)s of %(capacity)s GPUs are free; %(asked)s are asked for.") % words
+    )
 
 
 def _holder(holder: Holder, names: Names, now: datetime) -> str:
@@ -163,14 +165,14 @@ def _bound(bound: Bound, names: Names, now: datetime) -> str:
     if bound.rule is Rule.GUARANTEE:
         return (
             _(
-                "%(team)s is guaranteed %(figure)s and has set aside %(held)s of them on %(when)s: "
+                "%(team)s is guaranteed %(figure)s and has set aside %(held)s of them from %(when)s: "
                 "%(left)s are left, %(asked)s are asked for."
             )
             % words
         )
     return (
         _(
-            "The limit of %(team)s is %(figure)s; guarantee and reservations come to %(held)s on "
+            "The limit of %(team)s is %(figure)s; guarantee and reservations come to %(held)s from "
             "%(when)s: %(left)s are left, %(asked)s are asked for."
         )
         % words

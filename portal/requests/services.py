@@ -107,7 +107,7 @@ def submit(*, request_id: int, actor_id: int, now: datetime, version: int | None
     row = _find(request_id)
     _must_hold(actor_id, ASK, row.team_id, now)
     kind = kinds.of(row)
-    faults = {**_common_faults(row), **kind.missing(row), **kind.faults(row, now)}
+    faults = {**_common_faults(row), **kind.missing(row, now), **kind.faults(row, now)}
     if not row.reason.strip():
         faults["reason"] = _("Say why it is needed: whoever decides reads it.")
     if row.state == S.DRAFT and faults:

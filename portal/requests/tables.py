@@ -15,6 +15,8 @@ from portal.requests.models import Request
 from portal.teams.permissions import COST
 from portal.teams.selectors import Access
 
+NOWRAP = {"td": {"class": "nowrap"}}
+
 
 class RequestTable(tables.Table):
     """One line a request: what, for whom, by whom, where it stands."""
@@ -23,24 +25,33 @@ class RequestTable(tables.Table):
     empty_title = _("No requests here")
 
     id = django_tables2.Column(verbose_name=_("Request"))
-    asked = django_tables2.Column(verbose_name=_("What"), empty_values=(), orderable=False)
-    team = django_tables2.Column(verbose_name=_("Team"), order_by=("team__name", "-id"))
-    pool = django_tables2.Column(verbose_name=_("Pool"), order_by=("pool__name", "-id"))
+    asked = django_tables2.Column(
+        verbose_name=_("What"), empty_values=(), order_by=("starts_at", "-id")
+    )
+    team = django_tables2.Column(
+        verbose_name=_("Team"), order_by=("team__name", "-id"), attrs=NOWRAP
+    )
+    pool = django_tables2.Column(
+        verbose_name=_("Pool"), order_by=("pool__name", "-id"), visible=False
+    )
     gpus = tables.NumberColumn(
         verbose_name=_("GPUs"), empty_values=(), order_by=("gpus", "guaranteed", "-id")
     )
-    starts_at = tables.WhenColumn(verbose_name=_("Begins"))
+    starts_at = tables.WhenColumn(verbose_name=_("Begins"), visible=False)
+    ends_at = tables.WhenColumn(verbose_name=_("Ends"), visible=False)
     requested_by = django_tables2.Column(
         verbose_name=_("Asked by"), order_by=("requested_by__username", "-id")
     )
     state = django_tables2.Column(verbose_name=_("State"))
     submitted_at = tables.WhenColumn(verbose_name=_("Submitted"))
-    cost_micro = tables.NumberColumn(verbose_name=_("Estimate"))
+    cost_micro = tables.NumberColumn(
+        verbose_name=_("Estimate"), attrs={"td": {"class": "n nowrap"}, "th": {"class": "n"}}
+    )
 
     class Meta(tables.Table.Meta):
         empty_text = _("Nothing matches, or nothing was asked yet.")
         sequence = (
-            "id", "asked", "team", "pool", "gpus", "starts_at", "requested_by", "state",
+            "id", "asked", "team", "pool", "gpus", "starts_at", "ends_at", "requested_by", "state",
             "submitted_at", "cost_micro",
         )  # fmt: skip
 

@@ -9,11 +9,6 @@ from portal.requests.models import Request
 MOST = 100_000
 """No figure of a request is above this, whatever a pool holds."""
 
-FIGURES = (
-    "guaranteed", "limit", "borrowing_limit", "lending_limit", "weight", "per_user_limit",
-)  # fmt: skip
-"""The columns of a quota that a request may change, in the order pages show them."""
-
 Faults = dict[str, str]
 """Input at fault → what is wrong with it, in a sentence."""
 
@@ -28,7 +23,7 @@ class Kind(Protocol):
         """What is wrong with what is there; a draft may leave things out."""
         ...
 
-    def missing(self, row: Request) -> Faults:
+    def missing(self, row: Request, now: datetime) -> Faults:
         """What has to be filled in before it can be submitted."""
         ...
 

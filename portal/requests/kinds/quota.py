@@ -8,9 +8,11 @@ from django.utils.translation import gettext as _
 from portal.common.errors import Invalid
 from portal.quotas import selectors as quotas
 from portal.quotas import services as quota_services
-from portal.requests.kinds.contract import FIGURES, Faults, whole_between
+from portal.requests import quota_figures
+from portal.requests.kinds.contract import Faults, whole_between
 from portal.requests.kinds.reservation import SLACK
 from portal.requests.models import Request
+from portal.requests.quota_figures import FIGURES
 
 
 class QuotaChange:
@@ -30,9 +32,16 @@ class QuotaChange:
             found["starts_at"] = _("It begins in the past.")
         return found
 
-    def missing(self, row: Request) -> Faults:
-        """The guarantee; every other figure may be open."""
-        return {"guaranteed": _("Say how many GPUs.")} if row.guaranteed is None else {}
+    def missing(self, row: Request, now: datetime) -> Faults:
+        """The guarantee, and a difference to what holds then; other figures may be open."""
+        if row.guaranteed is None:
+            return {"guaranteed": _("Say how many GPUs.")}
+        had = quota_figures.get(
+            team_id=row.team_id, pool_id=row.pool_id, at=max(row.starts_at or now, now)
+        )
+        if all(getattr(row, name) == value for name, value in had.items()):
+            return {"guaranteed": _("The team has these figures already: change one of them.")}
+        return {}
 
     def lapses_at(self, row: Request) -> datetime | None:
         """Never by itself: granted late it begins late."""

@@ -29,7 +29,7 @@ class ReservationAsked:
         found = whole_between(row, ("gpus", "gpus_per_node"), 1, _("Ask for at least one GPU."))
         return {**found, **_shape_faults(row), **_place_faults(row), **_time_faults(row, now)}
 
-    def missing(self, row: Request) -> Faults:
+    def missing(self, row: Request, now: datetime) -> Faults:
         """GPUs, a start and an end."""
         wanted = {
             "gpus": _("Say how many GPUs."),

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from portal.common import clock
 from portal.inventory import selectors as inventory
-from portal.requests import asking, drafts, examining, outcomes, pages, selectors
+from portal.requests import asking, drafts, examining, outcomes, pages, quota_figures
 from portal.requests.forms import AskForm
 from portal.requests.models import Request, RequestKind, RequestState
 from portal.teams import selectors as teams
@@ -69,7 +69,7 @@ def _filled_in(request: HttpRequest) -> dict[str, Any]:
         if values.get(name, "") not in offered:
             values[name] = offered[0] if offered else ""
     if values["team"] and values["pool"]:
-        figures = selectors.get_figures(
+        figures = quota_figures.get(
             team_id=int(values["team"]), pool_id=int(values["pool"]), at=now
         )
         shown = {name: "" if value is None else value for name, value in figures.items()}
