@@ -1,5 +1,6 @@
 """Sums over time, against counting instant by instant."""
 
+import itertools
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
@@ -42,7 +43,7 @@ def test_steps_fill_the_window_and_count_every_instant(items: list[Span]) -> Non
     found = calendar.steps(items, WINDOW)
     assert found[0].from_at == WINDOW.from_at
     assert found[-1].to_at == WINDOW.to_at
-    assert all(a.to_at == b.from_at and a.gpus != b.gpus for a, b in zip(found, found[1:]))
+    assert all(a.to_at == b.from_at and a.gpus != b.gpus for a, b in itertools.pairwise(found))
     for hour in range(HOURS):
         assert count(list(found), at(hour)) == count(items, at(hour))
 
@@ -70,7 +71,7 @@ def test_the_pieces_of_a_node_add_up_to_its_known_time(
     found = calendar.pieces(WINDOW, [Period(*p) for p in away], [Period(*p) for p in down])
     assert found[0].from_at == WINDOW.from_at
     assert found[-1].to_at == WINDOW.to_at
-    assert all(a.to_at == b.from_at for a, b in zip(found, found[1:]))
+    assert all(a.to_at == b.from_at for a, b in itertools.pairwise(found))
     for hour in range(HOURS):
         piece = next(p for p in found if p.from_at <= at(hour) < p.to_at)
         planned = any(a <= at(hour) < b for a, b in away)
