@@ -53,12 +53,9 @@ def _read(port: ClusterPort, since: str) -> Read:
 @transaction.atomic
 def _record(cluster_id: int, found: Read, now: datetime, real_now: datetime) -> Collected:
     Cluster.objects.select_for_update().get(pk=cluster_id)
-    resources = set(
-        Pool.objects.filter(cluster_id=cluster_id).values_list("resource_name", flat=True)
-    )
-    inventory.record_nodes(
-        cluster_id=cluster_id, seen=reading.nodes(found.nodes, resources), now=now
-    )
+    pools = dict(Pool.objects.filter(cluster_id=cluster_id).values_list("name", "resource_name"))
+    resources = set(pools.values())
+    inventory.record_nodes(cluster_id=cluster_id, seen=reading.nodes(found.nodes, pools), now=now)
     observed = workloads.observe(
         cluster_id=cluster_id, seen=reading.workloads(found, resources), now=now
     )

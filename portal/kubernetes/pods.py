@@ -1,6 +1,6 @@
 """One pod's manifest → `SeenPod`. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,9 +21,28 @@ ENDED = ("Succeeded", "Failed")
 
 
 def requests(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What the containers of a pod ask for; limits count where no request is said."""
+    """What a pod holds from its start to its end; limits count where no request is said.
+
+    Its containers and sidecars together, or the greediest step of its start if that is more.
+    """
+    running = _sum(spec.get("containers", []))
+    steps = spec.get("initContainers")
+    if not steps:
+        return running
+    sidecars: list[Any] = []
+    most: list[dict[str, Any]] = []
+    for step in steps:
+        most.append(_sum([*sidecars, step]))
+        if step.get("restartPolicy") == "Always":
+            sidecars.append(step)
+    most.append(_sum([*spec.get("containers", []), *sidecars]))
+    names = {name for amounts in most for name in amounts}
+    return {n: max(quantities.amount(amounts.get(n, 0)) for amounts in most) for n in names}
+
+
+def _sum(containers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     total: dict[str, Any] = {}
-    for container in spec.get("containers", []):
+    for container in containers:
         resources = container.get("resources", {})
         for name, value in {**resources.get("limits", {}), **resources.get("requests", {})}.items():
             was = total.get(name)
@@ -31,14 +50,6 @@ def requests(spec: Mapping[str, Any]) -> dict[str, Any]:
                 value if was is None else quantities.amount(was) + quantities.amount(value)
             )
     return total
-
-
-def owner_uid(item: Manifest) -> str:
-    """The uid of the controller of a pod; its own where there is none."""
-    for reference in item["metadata"].get("ownerReferences", []):
-        if reference.get("controller"):
-            return str(reference["uid"])
-    return str(item["metadata"]["uid"])
 
 
 def seen(item: Manifest, *, devices: int, is_deleted: bool) -> SeenPod:

@@ -99,7 +99,7 @@ class ClusterPort(Protocol):
         ...
 
     def owners(self, *, since: str = "") -> Listing:
-        """Return the Jobs; later kinds of owner join them."""
+        """Return what pods may belong to: Jobs and, where there are any, other kinds."""
         ...
 
     def pods(self, *, since: str = "") -> Listing:

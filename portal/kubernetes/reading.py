@@ -13,14 +13,13 @@ from math import gcd
 from typing import Any
 
 from portal.inventory.services import SeenNode
-from portal.kubernetes import pending, pods, quantities
+from portal.kubernetes import pending, pods, quantities, terms
 from portal.kubernetes.owning import Families
 from portal.kubernetes.port import POOL, ClusterPort, Listing, Manifest
 from portal.kubernetes.times import moment
-from portal.workloads.models import Kind, WorkloadState
+from portal.workloads.models import WorkloadState
 from portal.workloads.seen import SeenPod, SeenWorkload
 
-PREFIX = "evenshare.io/"
 ENDINGS = {"Complete": WorkloadState.SUCCEEDED, "Failed": WorkloadState.FAILED}
 
 
@@ -43,9 +42,13 @@ def read(port: ClusterPort, *, since: str) -> Read:
     return Read(nodes=nodes, owners=owners, pods=found, events=events, version=owners.version)
 
 
-def nodes(listing: Listing, resources: Collection[str]) -> list[SeenNode]:
-    """The machines that carry one of our pools' labels and offer devices."""
-    return [_node(item, resources) for item in listing.items if _devices(_offer(item), resources)]
+def nodes(listing: Listing, pools: Mapping[str, str]) -> list[SeenNode]:
+    """The machines that offer devices; `pools` gives the resource of each pool.
+
+    A machine of a pool counts with that pool's resource alone, whatever else it offers.
+    """
+    known = set(pools.values())
+    return [_node(item, pools) for item in listing.items if _devices(_offer(item), known)]
 
 
 def _offer(item: Manifest) -> Mapping[str, Any]:
@@ -57,17 +60,18 @@ def _devices(amounts: Mapping[str, Any], resources: Collection[str]) -> int:
     return sum(quantities.devices(v) for name, v in amounts.items() if name in resources)
 
 
-def _node(item: Manifest, resources: Collection[str]) -> SeenNode:
+def _node(item: Manifest, pools: Mapping[str, str]) -> SeenNode:
     labels = item["metadata"].get("labels", {})
     offer = _offer(item)
-    ready = next(
+    pool = labels.get(POOL, "")
+    ready: Mapping[str, Any] = next(
         (c for c in item.get("status", {}).get("conditions", []) if c.get("type") == "Ready"), {}
     )
     spec = item.get("spec", {})
     return SeenNode(
         name=item["metadata"]["name"],
-        pool=labels.get(POOL, ""),
-        gpus=_devices(offer, resources),
+        pool=pool,
+        gpus=_devices(offer, [pools[pool]] if pool in pools else pools.values()),
         cpu_milli=quantities.milli(offer.get("cpu", "0")),
         memory_mib=quantities.mebibytes(offer.get("memory", "0")),
         ready=ready.get("status") == "True",
@@ -97,9 +101,10 @@ def workloads(found: Read, resources: Collection[str]) -> list[SeenWorkload]:
         shape = _shape(families, uid, resources)
         if shape is None or not (shape.replicas or uid in grouped):
             continue
-        sight = _Sight(owners[uid], shape, grouped.pop(uid, []), refusals.get(uid, ""))
+        sight = _Sight(owners[uid], shape, grouped.get(uid, []), refusals.get(uid, ""))
         if uid not in deleted or _end_is_known(sight):
-            seen.append(_workload(sight, resources, room, is_deleted=uid in deleted))
+            seen.append(_workload(sight, room, is_deleted=uid in deleted))
+            grouped.pop(uid, None)
     return seen + [_orphan(uid, members) for uid, members in grouped.items()]
 
 
@@ -175,16 +180,9 @@ def _refusals(events: Listing, families: Families) -> dict[str, str]:
     }
 
 
-def _workload(
-    sight: _Sight, resources: Collection[str], room: pending.Room, *, is_deleted: bool
-) -> SeenWorkload:
+def _workload(sight: _Sight, room: pending.Room, *, is_deleted: bool) -> SeenWorkload:
     owner, shape = sight.owner, sight.shape
     metadata, template = owner["metadata"], shape.template
-    given = {
-        name.removeprefix(PREFIX): str(value)
-        for name, value in (metadata.get("annotations") or {}).items()
-        if name.startswith(PREFIX)
-    }
     amounts = pods.requests(template)
     members = tuple(pod for _, pod in sight.members)
     ended, ended_at = _ending(owner, members, is_deleted=is_deleted)
@@ -212,45 +210,8 @@ def _workload(
         ended_at=ended_at,
         cluster_reason=reason,
         cluster_message=message,
-        **_terms(given, shape.tasks),
+        **terms.read(owner, shape.tasks),
     )
-
-
-def _terms(given: Mapping[str, str], tasks: int) -> dict[str, Any]:
-    """What the owner says in annotations; what cannot be read counts as not said."""
-    kind = given.get("class", "")
-    least = _whole(given.get("min-tasks"))
-    saved = given.get("saved-at")
-    return {
-        "person": given.get("user", "")[:150],
-        "kind": Kind(kind) if kind in Kind.values else Kind.BATCH,
-        "reservation_id": _whole(given.get("reservation", "").removeprefix("R-")),
-        "priority": _whole(given.get("priority")) or 0,
-        "min_tasks": least if least and least <= tasks else None,
-        "preemptible": given.get("preemptible", "true") != "false",
-        "duration_seconds": _whole(given.get("duration")),
-        "save_seconds": _whole(given.get("save-seconds")),
-        "restore_seconds": _whole(given.get("restore-seconds")),
-        "last_saved_at": _instant(saved),
-    }
-
-
-def _instant(text: str | None) -> datetime | None:
-    """An instant, or None for what is none."""
-    try:
-        return moment(text) if text else None
-    except ValueError:
-        return None
-
-
-def _whole(text: str | None) -> int | None:
-    """A whole number a column can hold, or None."""
-    written = (text or "").strip()
-    negative = written.startswith("-")
-    digits = written.lstrip("-")
-    if not (digits.isascii() and digits.isdigit()) or len(digits) > 9:
-        return None
-    return -int(digits) if negative else int(digits)
 
 
 def _ending(
