@@ -39,7 +39,7 @@ class MomentInput(forms.DateTimeInput):
 
 
 def whole(
-    label: str, least: int, help_text: str = "", required: bool = False
+    label: "StrOrPromise", least: int, help_text: "StrOrPromise" = "", required: bool = False
 ) -> forms.IntegerField:
     """A field for a number of GPUs."""
     return forms.IntegerField(
@@ -83,7 +83,7 @@ class AskForm(NeedingForm):
 
     kind: RequestKind
     moments: tuple[str, ...] = ()
-    needed = ("reason",)
+    needed: tuple[str, ...] = ("reason",)
 
     team = forms.TypedChoiceField(label=_("Team"), coerce=int)
     pool = forms.TypedChoiceField(label=_("Pool"), coerce=int)

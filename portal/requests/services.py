@@ -107,14 +107,12 @@ def submit(*, request_id: int, actor_id: int, now: datetime, version: int | None
     row = _find(request_id)
     _must_hold(actor_id, ASK, row.team_id, now)
     kind = kinds.of(row)
-    faults = {**_common_faults(row), **kind.missing(row, now), **kind.faults(row, now)}
-    if not row.reason.strip():
-        faults["reason"] = _("Say why it is needed: whoever decides reads it.")
-    if row.state == S.DRAFT and faults:
-        raise _faulty(faults)
+    price = None
+    if row.state == S.DRAFT:
+        _must_be_ready(row, now)
+        price = kind.price(row, now)
     lapses_at = now + timedelta(days=settings.REQUEST_EXPIRY_DAYS)
     own_end = kind.lapses_at(row)
-    price = kind.price(row, now) if row.state == S.DRAFT else None
     _move(
         row, S.SUBMITTED, version, actor_id, submitted_at=now, submitted_by_id=actor_id,
         expires_at=lapses_at if own_end is None else min(lapses_at, own_end),
@@ -275,6 +273,18 @@ def _draft(asked: Asked, actor_id: int, now: datetime) -> Request:
     for name in kinds.of(row).columns:
         setattr(row, name, getattr(asked, name))
     return row
+
+
+def _must_be_ready(row: Request, now: datetime) -> None:
+    """All that keeps a draft from being submitted, at once."""
+    kind = kinds.of(row)
+    faults = {**_common_faults(row), **kind.missing(row, now), **kind.faults(row, now)}
+    if not faults:
+        faults = kind.beyond(row, now)
+    if not row.reason.strip():
+        faults["reason"] = _("Say why it is needed: whoever decides reads it.")
+    if faults:
+        raise _faulty(faults)
 
 
 def _columns(row: Request) -> dict[str, object]:

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
-from portal.requests.models import Request
+from django.utils.translation import gettext as _
+
+from portal.inventory import selectors as inventory
+from portal.requests.models import Request, RequestKind
 
 MOST = 100_000
 """No figure of a request is above this, whatever a pool holds."""
@@ -25,6 +28,10 @@ class Kind(Protocol):
 
     def missing(self, row: Request, now: datetime) -> Faults:
         """What has to be filled in before it can be submitted."""
+        ...
+
+    def beyond(self, row: Request, now: datetime) -> Faults:
+        """What no approval could ever grant, whoever gave way: more than the pool has."""
         ...
 
     def lapses_at(self, row: Request) -> datetime | None:
@@ -50,3 +57,15 @@ def whole_between(row: Request, names: tuple[str, ...], least: int, say: str) ->
     """A fault for each named column that holds a number outside `least` to `MOST`."""
     values = ((name, getattr(row, name)) for name in names)
     return {name: say for name, value in values if value is not None and not least <= value <= MOST}
+
+
+def beyond_pool(
+    row: Request, gpus: int | None, from_at: datetime, to_at: datetime | None
+) -> Faults:
+    """A fault when this is more than the pool has at any time of a window."""
+    steps = inventory.capacity_steps(pool_id=row.pool_id, from_at=from_at, to_at=to_at)
+    most = max((step.gpus for step in steps), default=0)
+    if gpus is None or gpus <= most:
+        return {}
+    say = _("The pool has %(most)s GPUs in all at that time.") % {"most": most}
+    return {"guaranteed" if row.kind == RequestKind.QUOTA else "gpus": say}

@@ -9,7 +9,7 @@ from portal.common.errors import Invalid
 from portal.quotas import selectors as quotas
 from portal.quotas import services as quota_services
 from portal.requests import quota_figures
-from portal.requests.kinds.contract import Faults, whole_between
+from portal.requests.kinds.contract import Faults, beyond_pool, whole_between
 from portal.requests.kinds.reservation import SLACK
 from portal.requests.models import Request
 from portal.requests.quota_figures import FIGURES
@@ -42,6 +42,10 @@ class QuotaChange:
         if all(getattr(row, name) == value for name, value in had.items()):
             return {"guaranteed": _("The team has these figures already: change one of them.")}
         return {}
+
+    def beyond(self, row: Request, now: datetime) -> Faults:
+        """A guarantee of more GPUs than the pool has from then on."""
+        return beyond_pool(row, row.guaranteed, max(row.starts_at or now, now), None)
 
     def lapses_at(self, row: Request) -> datetime | None:
         """Never by itself: granted late it begins late."""

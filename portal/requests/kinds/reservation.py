@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from portal.common.errors import Invalid
 from portal.requests import pricing
 from portal.requests.board import Ask
-from portal.requests.kinds.contract import Faults, whole_between
+from portal.requests.kinds.contract import Faults, beyond_pool, whole_between
 from portal.requests.models import Request
 from portal.reservations import services as reservations
 from portal.reservations.models import Source
@@ -37,6 +37,12 @@ class ReservationAsked:
             "ends_at": _("Say when it ends."),
         }
         return {name: say for name, say in wanted.items() if getattr(row, name) is None}
+
+    def beyond(self, row: Request, now: datetime) -> Faults:
+        """More GPUs than the pool has at any time of it."""
+        if row.starts_at is None or row.ends_at is None or row.ends_at <= row.starts_at:
+            return {}
+        return beyond_pool(row, row.gpus, row.starts_at, row.ends_at)
 
     def lapses_at(self, row: Request) -> datetime | None:
         """At its end: until then what is left of it can still be granted."""

@@ -335,3 +335,45 @@ def test_ask_saves_and_submits_both_or_neither(world: World, now: datetime) -> N
     assert not Request.objects.exists()
     row = services.ask(asked=asked(world, now), actor_id=world.lead.pk, now=now, submitting=True)
     assert row.state == S.SUBMITTED
+
+
+def test_kubestellar_6962_nobody_asks_for_more_than_the_pool_has(
+    world: World, now: datetime
+) -> None:
+    for row in (
+        a_draft(world, now, gpus=17),
+        services.save_draft(
+            asked=quota_asked(world, now, guaranteed=17, limit=None), actor_id=world.lead.pk,
+            now=now,
+        ),
+    ):  # fmt: skip
+        with pytest.raises(Invalid, match="16 GPUs in all"):
+            services.submit(request_id=row.pk, actor_id=world.lead.pk, now=now)
+
+
+def test_kubestellar_5423_a_draft_moved_to_another_pool_is_held_there(
+    world: World, now: datetime
+) -> None:
+    small = builders.a_pool("t4", nodes=1, gpus=2)
+    row = a_draft(world, now, gpus=4)
+    services.save_draft(
+        asked=asked(world, now, pool_id=small.pk), actor_id=world.lead.pk, now=now,
+        request_id=row.pk,
+    )  # fmt: skip
+    with pytest.raises(Invalid, match="2 GPUs in all"):
+        services.submit(request_id=row.pk, actor_id=world.lead.pk, now=now)
+    services.save_draft(
+        asked=asked(world, now, pool_id=small.pk, gpus=2), actor_id=world.lead.pk, now=now,
+        request_id=row.pk,
+    )  # fmt: skip
+    services.submit(request_id=row.pk, actor_id=world.lead.pk, now=now)
+    services.approve(request_id=row.pk, actor_id=world.admin.pk, now=now)
+    assert Reservation.objects.get().pool_id == small.pk
+
+
+def test_a_quota_change_that_changes_nothing_is_not_submitted(world: World, now: datetime) -> None:
+    row = services.save_draft(
+        asked=quota_asked(world, now, guaranteed=4), actor_id=world.lead.pk, now=now
+    )
+    with pytest.raises(Invalid, match="has these figures already"):
+        services.submit(request_id=row.pk, actor_id=world.lead.pk, now=now)
