@@ -160,6 +160,8 @@ class Horizon:
             if moment == start and (
                 start == allowed or exempt <= self.exempt(workload, pool, milli, start, guaranteed)
             ):
+                if shape.least < shape.tasks:
+                    spots = self._largest(workload, pool, start, guaranteed, exempt) or spots
                 return Planned(start, pool, tuple(spots), guaranteed)
             if moment == start:
                 moment = start + 1
@@ -209,6 +211,32 @@ class Horizon:
                 if spots is not None:
                     return moment, spots
         return None
+
+    def _largest(
+        self,
+        workload: Workload,
+        pool: int,
+        start: int,
+        guaranteed: bool,
+        exempt: frozenset[str],
+    ) -> list[Spot] | None:
+        """Return spots for as many tasks as fit and are allowed at the start that was found."""
+        shape = self._state.shape(workload)
+        duration = _duration(workload)
+        quota = self._quotas[guaranteed]
+        low, high = shape.least, shape.tasks + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            milli = middle * shape.need.per_task.gpu_milli
+            found = quota.earliest(workload, pool, milli, start, duration, guaranteed)
+            low, high = (middle, high) if found == start else (low, middle)
+        timeline = self._nodes[guaranteed]
+        where = self._state.nodes.slices[pool]
+        tasks: Ints = np.zeros(where.stop - where.start, dtype=np.int64)
+        for node in timeline.usable(pool, shape.need).tolist():
+            fits = timeline.tasks(node, shape.need, start, duration, exempt)
+            tasks[node - where.start] = fits
+        return fit(self._state, self._placement, pool, shape, low, tasks)
 
     def _domains(self, shape: Shape, pool: int, size: int) -> list[int] | None:
         topology = shape.topology

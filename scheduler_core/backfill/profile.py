@@ -141,6 +141,10 @@ class Profile:
             )
         return True
 
+    def whole_at(self, moment: int) -> int:
+        """Return how many devices are wholly free at the moment."""
+        return self._whole[max(0, bisect_right(self._times, moment) - 1)]
+
     def moments(self) -> Sequence[int]:
         """Return the moments at which something changes, `now` first."""
         return self._times

@@ -14,6 +14,9 @@ from scheduler_core.scratch.nodes import Ints
 Holder = tuple[str, str]
 """For whom something is taken: ("workload" | "reservation" | "maintenance", its id)."""
 
+_TIES = 16
+"""So many nodes are compared once one was found."""
+
 NONE: frozenset[str] = frozenset()
 
 
@@ -129,7 +132,7 @@ class Timeline:
         """Return the earliest moment from `after` on, and the node, for one task for so long.
 
         Between frees a node's first moment only moves later, so the nodes wait in a heap by a
-        lower bound and most are never looked at. Ties go to the node that stands first.
+        lower bound and most are never looked at. Of the first few that tie the fullest is taken.
         """
         bucket = duration if duration == FOREVER else 1 << (duration.bit_length() - 1)
         key = (pool, need, bucket, exempt)
@@ -138,9 +141,11 @@ class Timeline:
             self._queues[key] = [(now, node) for node in self.usable(pool, need).tolist()]
             heapify(self._queues[key])
         queue = self._queues[key]
-        best: tuple[int, int] | None = None
+        best: tuple[int, int, int] | None = None
         looked: list[tuple[int, int]] = []
-        while queue and (best is None or max(queue[0][0], after) < best[0]):
+        ties = _TIES
+        while queue and ties and (best is None or max(queue[0][0], after) <= best[0]):
+            ties -= best is not None
             _, node = heappop(queue)
             if duration == FOREVER and node in self.kept:
                 continue
@@ -150,11 +155,12 @@ class Timeline:
                 continue
             looked.append((bound, node))
             found = profile.earliest(need, after, duration)
-            if found is not None and (best is None or (found, node) < best):
-                best = (found, node)
+            if found is not None:
+                fullest = (found, profile.whole_at(found), node)
+                best = fullest if best is None else min(best, fullest)
         for entry in looked:
             heappush(queue, entry)
-        return best
+        return None if best is None else (best[0], best[2])
 
     def earliest_nodes(
         self, nodes: Ints, need: Need, after: int, duration: int, exempt: frozenset[str] = NONE
