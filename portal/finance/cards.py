@@ -23,7 +23,7 @@ def read(from_at: datetime, to_at: datetime) -> list[RateCard]:
 
 def stretches(pool_ids: Sequence[int], from_at: datetime, to_at: datetime) -> list[list[Stretch]]:
     """The period cut where cards change; in each cut every pool at its price then."""
-    if to_at <= from_at:
+    if not pool_ids or to_at <= from_at:
         return []
     cards = read(from_at, to_at)
     begins = {max(from_at, card.valid_from) for card in cards}
