@@ -16,6 +16,7 @@ from portal.dashboards import explaining, pictures, words
 from portal.dashboards.filters import QueueFilter
 from portal.dashboards.selectors import capacity as capacities
 from portal.dashboards.selectors import common as commons
+from portal.dashboards.selectors import desk as desks
 from portal.dashboards.selectors import home as homes
 from portal.dashboards.selectors import queue as queues
 from portal.dashboards.selectors import workload as workloads
@@ -41,21 +42,25 @@ def home(request: HttpRequest) -> HttpResponse:
     rows = homes.list_my_teams(access, tree=tree, now=now)
     full = len(rows) <= homes.PANELS
     decides = access.holds_anywhere(permissions.DECIDE)
-    oversees = access.holds(permissions.OVERSEE)
+    oversees, pays = access.holds(permissions.OVERSEE), access.holds(permissions.COST)
     panels = homes.list_panels(
         access, rows=rows, tree=tree, now=now, waiting=homes.WAITING if full else 0
     )
+    bills = desks.list_bills(access, now=now) if pays else []
     conflicts = inventory.list_conflicts(now=now) if decides or oversees else []
     context = {
         "panels": [(panel, _lines(panel.waiting, now)) for panel in panels],
         "full": full,
         "may_ask": access.holds_anywhere(permissions.ASK),
         "decides": decides,
-        "inbox": homes.list_inbox(access) if decides else [],
-        "mine": homes.list_mine(access),
+        "works": access.holds_anywhere(permissions.WORK),
+        "pays": pays,
+        "inbox": desks.list_inbox(access) if decides else [],
+        "mine": desks.list_mine(access),
         "conflicts": [explaining.conflict(row, now) for row in conflicts],
-        "bills": homes.list_bills(access, now=now) if access.holds(permissions.COST) else [],
-        "audit": homes.list_audit() if oversees and not decides else [],
+        "bills": bills,
+        "total": desks.total_of(bills),
+        "audit": desks.list_audit() if oversees and not decides else [],
         "now": now,
     }
     return render(request, "dashboards/home.html", context)

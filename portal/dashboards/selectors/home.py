@@ -1,16 +1,15 @@
-"""The Home page: my teams now, what comes next, what waits, what it costs, what waits for me."""
+"""The Home page: my teams now, what comes next, what waits, what it costs."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from portal.common.drawing import Bar
-from portal.common.models import AuditEvent
 from portal.dashboards import explaining
 from portal.dashboards.explaining import Neighbour
 from portal.dashboards.selectors import common
@@ -20,13 +19,11 @@ from portal.finance.selectors import StatementRow
 from portal.inventory import selectors as inventory
 from portal.inventory.selectors import PoolRow
 from portal.quotas.models import Quota
-from portal.requests.models import Request, RequestState
 from portal.reservations.models import HOLDING, Reservation
 from portal.scheduling import selectors as scheduling
 from portal.scheduling.selectors import Loan, QueueRow
 from portal.teams import permissions
 from portal.teams import selectors as teams
-from portal.teams.models import User
 from portal.teams.selectors import Access, TeamRow, Tree
 from portal.workloads.models import Workload, WorkloadState
 
@@ -34,7 +31,6 @@ PANELS = 3
 """So many teams are shown in full; more become rows of one table."""
 NEXT = 5
 WAITING = 6
-INBOX = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,24 +71,6 @@ class TeamPanel:
     waiting: tuple[QueueRow, ...]
     waiting_total: int
     bill: StatementRow | None
-
-
-@dataclass(frozen=True, slots=True)
-class InboxRow:
-    """A submitted request somebody has to decide, or one of my own."""
-
-    id: int
-    kind: str
-    kind_label: str
-    state: str
-    state_label: str
-    team: TeamMark
-    pool_name: str
-    gpus: int | None
-    starts_at: datetime | None
-    ends_at: datetime | None
-    by: str
-    expires_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,72 +231,3 @@ def _bills(access: Access, ids: Collection[int], now: datetime) -> dict[int, Sta
 def _waiting_totals(ids: Collection[int]) -> dict[int | None, int]:
     rows = Workload.objects.filter(team_id__in=ids, state=WorkloadState.WAITING)
     return dict(rows.order_by().values_list("team_id").annotate(n=Count("id")))
-
-
-def list_bills(access: Access, *, now: datetime) -> list[StatementRow]:
-    """Statements of the running month that I may see, newest revisions, dearest first."""
-    month = finance.get_month(instant=now)
-    if month.id is None:
-        return []
-    newest: dict[int | None, StatementRow] = {}
-    for row in finance.list_statements(access, month_id=month.id):
-        newest.setdefault(row.team_id, row)
-    return sorted(newest.values(), key=lambda row: -row.total_micro)
-
-
-def list_inbox(access: Access) -> list[InboxRow]:
-    """Submitted requests that I may decide, oldest first; never my own."""
-    rows = Request.objects.filter(state=RequestState.SUBMITTED).exclude(
-        requested_by_id=access.user_id
-    )
-    ids = access.teams(permissions.DECIDE)
-    if ids is not None:
-        rows = rows.filter(team_id__in=ids)
-    return _inbox(rows.order_by("submitted_at", "id")[:INBOX])
-
-
-def list_mine(access: Access) -> list[InboxRow]:
-    """My own requests that are drafts or wait for somebody."""
-    rows = Request.objects.filter(
-        requested_by_id=access.user_id, state__in=(RequestState.DRAFT, RequestState.SUBMITTED)
-    )
-    return _inbox(rows.order_by("-id")[:INBOX])
-
-
-def _inbox(rows: QuerySet[Request]) -> list[InboxRow]:
-    found = rows.select_related("team", "pool", "requested_by")
-    return [
-        InboxRow(
-            id=r.pk, kind=r.kind, kind_label=r.get_kind_display(), state=r.state,
-            state_label=r.get_state_display(), team=TeamMark(r.team_id, r.team.name, r.team.hue),
-            pool_name=r.pool.name, gpus=r.gpus if r.kind == "reservation" else r.guaranteed,
-            starts_at=r.starts_at, ends_at=r.ends_at, by=str(r.requested_by),
-            expires_at=r.expires_at,
-        )
-        for r in found
-    ]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class AuditRow:
-    """A line of the audit trail, with the actor's name where the person still exists."""
-
-    at: datetime
-    action: str
-    target: str
-    actor: str
-
-
-def list_audit(limit: int = 12) -> list[AuditRow]:
-    """The newest lines of the trail."""
-    events = list(AuditEvent.objects.order_by("-id")[:limit])
-    people = {u.pk: str(u) for u in User.objects.filter(pk__in={e.actor_id for e in events})}
-    return [
-        AuditRow(
-            at=e.at,
-            action=e.action,
-            target=f"{e.target_type} {e.target_id or ''}".strip(),
-            actor=people.get(e.actor_id or 0, ""),
-        )
-        for e in events
-    ]
