@@ -60,6 +60,7 @@ def _record(cluster_id: int, found: Read, now: datetime, real_now: datetime) -> 
         cluster_id=cluster_id, seen=reading.workloads(found, resources), now=now
     )
     rows = usage.close_cells(cluster_id=cluster_id, now=now)
-    ReadMark.objects.update_or_create(cluster_id=cluster_id, defaults={"version": found.version})
+    if not ReadMark.objects.filter(cluster_id=cluster_id).update(version=found.version):
+        ReadMark.objects.create(cluster_id=cluster_id, version=found.version)
     inventory.mark_read(cluster_id=cluster_id, now=now, real_now=real_now)
     return Collected(observed=observed, ledger_rows=rows)

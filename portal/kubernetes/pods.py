@@ -143,8 +143,6 @@ def _why(item: Manifest) -> str:
     told = condition(item, "DisruptionTarget")
     if told.get("status") == "True":
         return WHY.get(str(told.get("reason")), "evicted")
-    if item.get("status", {}).get("phase") == "Failed":
-        return "failed"
     if item["metadata"].get("deletionTimestamp"):
         return "deleted"
-    return ""
+    return "failed" if item.get("status", {}).get("phase") == "Failed" else ""

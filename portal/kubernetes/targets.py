@@ -111,22 +111,39 @@ def _targets(
 def _burst(
     teams: Sequence[Team], pool: str, capacity: int, hard: Used, used: Used
 ) -> dict[str, int]:
-    """What each team may borrow of a pool now."""
+    """What each team may use of a pool in the burst class now.
+
+    A pod carries one class, so a job larger than what the guarantee has left fits in neither part
+    alone. Therefore the burst quota is never less than the team's fair share less what its pods
+    of the guaranteed class use; both classes together still stay within the fair share.
+    """
     klass = manifests.burst_class(pool)
-    guaranteed = manifests.guaranteed_class(pool)
-    taken = sum(devices for (_, quota), devices in used.items() if quota == guaranteed)
+    within = {t.slug: _of_team(t, manifests.guaranteed_class(pool), used) for t in teams}
+    everywhere = sum(
+        devices for (_, quota), devices in used.items() if quota == manifests.guaranteed_class(pool)
+    )
     return splitting.grant_burst(
         capacity,
-        taken,
+        everywhere,
         {
             team.slug: Borrowing(
-                hard=sum(hard.get((name, klass), 0) for name in team.namespaces),
-                used=sum(used.get((name, klass), 0) for name in team.namespaces),
-                wanted=team.shares[pool].burst_gpus if pool in team.shares else 0,
+                hard=_of_team(team, klass, hard),
+                used=_of_team(team, klass, used),
+                wanted=_wanted(team.shares.get(pool), within[team.slug]),
             )
             for team in teams
         },
     )
+
+
+def _of_team(team: Team, quota: str, figures: Used) -> int:
+    return sum(figures.get((name, quota), 0) for name in team.namespaces)
+
+
+def _wanted(share: Share | None, guaranteed_used: int) -> int:
+    if share is None:
+        return 0
+    return max(share.burst_gpus, share.fair_share // MILLI - guaranteed_used)
 
 
 def _split(team: Team, pool: str, burst: int, used: Used) -> dict[str, Target]:

@@ -40,17 +40,28 @@ class Row(NamedTuple):
 
 
 KEY = ("cluster_id", "pod_uid", "from_at", "revision")
-TIMES = (Row._fields.index("from_at"), Row._fields.index("to_at"))
 
 
 def append(rows: Iterable[Row]) -> int:
     """Insert rows; one of the same cluster, pod, start and revision stands. Returns how many."""
-    adapted = [_adapted(row) for row in rows]
+    written = _Times()
+    adapted = [
+        (row.cluster_id, row.pod_uid, written[row.from_at], written[row.to_at], *row[4:])
+        for row in rows
+    ]
     if not adapted:
         return 0
     with connection.cursor() as cursor:
         cursor.executemany(_statement(), adapted)
         return max(0, int(cursor.rowcount))
+
+
+class _Times(dict[datetime, object]):
+    """Instants as the database writes them; the same few come in many rows."""
+
+    def __missing__(self, instant: datetime) -> object:
+        self[instant] = written = connection.ops.adapt_datetimefield_value(instant)
+        return written
 
 
 def _statement() -> str:
@@ -61,11 +72,3 @@ def _statement() -> str:
     marks = ", ".join(["%s"] * len(Row._fields))
     key = ", ".join(map(quote, KEY))
     return f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT ({key}) DO NOTHING"  # noqa: S608 -- names of ours alone
-
-
-def _adapted(row: Row) -> list[object]:
-    """The row with its times as the database writes them."""
-    values: list[object] = list(row)
-    for index in TIMES:
-        values[index] = connection.ops.adapt_datetimefield_value(values[index])
-    return values

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -11,10 +12,9 @@ from portal.workloads import sights
 from portal.workloads.lookups import Lookups
 from portal.workloads.models import OPEN_STATES, Pod, StageEvent, Workload, WorkloadState
 from portal.workloads.seen import SeenWorkload
-from portal.workloads.sights import Sight
+from portal.workloads.sights import Changed, Sight
 
 BATCH = 500
-FEW = 100
 FORGOTTEN = "forgotten"
 
 
@@ -28,12 +28,20 @@ class Observed:
     forgotten: int = 0
 
 
+class _Known(NamedTuple):
+    """What must be known of a row to see whether a look says anything new of it."""
+
+    pk: int
+    version: str
+    state: str
+    team_id: int | None
+
+
 @dataclass(slots=True)
 class _Batch:
     """Rows to write at the end, each kind at once."""
 
-    workloads: list[Workload] = field(default_factory=list)
-    new_pods: list[Pod] = field(default_factory=list)
+    changed: list[Changed] = field(default_factory=list)
     pods: list[Pod] = field(default_factory=list)
     events: list[StageEvent] = field(default_factory=list)
 
@@ -46,85 +54,80 @@ def observe(*, cluster_id: int, seen: Sequence[SeenWorkload], now: datetime) -> 
     cluster: it ends where it was last seen, and its pods' intervals with it, as estimates.
     """
     found = Lookups(cluster_id=cluster_id, seen=seen, now=now)
-    rows = _known(cluster_id, seen)
-    new = [s for s in seen if s.uid not in rows and not (s.orphan and not s.pods)]
-    rows |= {row.uid: row for row in _create(cluster_id, new, found, now)}
-    fresh = {s.uid for s in new}
-    changed = [
-        s for s in seen if s.uid in rows and (s.uid in fresh or _differs(rows[s.uid], s, found))
-    ]
-    gone = _gone(rows, seen)
-    _follow(changed, gone, rows, found, now)
-    same = [row.pk for uid, row in rows.items() if row not in gone and uid not in fresh]
-    _mark_seen(same, now)
+    known = _known(cluster_id, seen)
+    new = [s for s in seen if s.uid not in known and not (s.orphan and not s.pods)]
+    changed = [s for s in seen if s.uid in known and _differs(known[s.uid], s, found)]
+    shown = {s.uid for s in seen}
+    gone = [row.pk for uid, row in known.items() if uid not in shown]
+    created = _create(cluster_id, new, found, now)
+    rows = _rows([known[s.uid].pk for s in changed] + gone)
+    batch = _Batch()
+    _follow(new + changed, created | {row.uid: row for row in rows.values()}, found, now, batch)
+    _forget([rows[pk] for pk in gone], batch)
+    _write(batch)
+    _mark_seen([known[uid].pk for uid in shown & known.keys()], now)
     return Observed(
         new=len(new),
-        changed=len(changed) - len(new),
-        same=len(same) - len(changed) + len(new),
+        changed=len(changed),
+        same=len(shown & known.keys()) - len(changed),
         forgotten=len(gone),
     )
 
 
-def _known(cluster_id: int, seen: Sequence[SeenWorkload]) -> dict[str, Workload]:
+def _known(cluster_id: int, seen: Sequence[SeenWorkload]) -> dict[str, _Known]:
     """The rows this look may touch: the open ones, and those that ended but are still shown."""
-    of_cluster = Workload.objects.select_for_update().filter(cluster_id=cluster_id)
-    rows = {row.uid: row for row in of_cluster.filter(state__in=OPEN_STATES)}
-    others = [s.uid for s in seen if s.uid not in rows]
+    of_cluster = Workload.objects.filter(cluster_id=cluster_id).order_by()
+    columns = ("uid", "pk", "version", "state", "team_id")
+    rows = of_cluster.filter(state__in=OPEN_STATES).values_list(*columns)
+    known = {uid: _Known(*rest) for uid, *rest in rows}
+    others = [s.uid for s in seen if s.uid not in known]
     for begin in range(0, len(others), BATCH):
-        batch = others[begin : begin + BATCH]
-        rows |= {row.uid: row for row in of_cluster.filter(uid__in=batch)}
-    return rows
+        batch = of_cluster.filter(uid__in=others[begin : begin + BATCH])
+        known |= {uid: _Known(*rest) for uid, *rest in batch.values_list(*columns)}
+    return known
 
 
-def _create(
-    cluster_id: int, seen: Iterable[SeenWorkload], found: Lookups, now: datetime
-) -> list[Workload]:
-    rows = []
-    for sight in seen:
-        row = Workload(cluster_id=cluster_id, uid=sight.uid, seen_at=now)
-        sights.copy_terms(row, sight, found)
-        rows.append(row)
-    return Workload.objects.bulk_create(rows, batch_size=BATCH)
-
-
-def _differs(row: Workload, sight: SeenWorkload, found: Lookups) -> bool:
+def _differs(row: _Known, sight: SeenWorkload, found: Lookups) -> bool:
     return row.version != sight.version or (
         row.state in OPEN_STATES and row.team_id != found.teams.get(sight.namespace)
     )
 
 
-def _gone(rows: dict[str, Workload], seen: Sequence[SeenWorkload]) -> list[Workload]:
-    shown = {s.uid for s in seen}
-    return [row for uid, row in rows.items() if uid not in shown]
+def _create(
+    cluster_id: int, seen: Iterable[SeenWorkload], found: Lookups, now: datetime
+) -> dict[str, Workload]:
+    rows = []
+    for sight in seen:
+        row = Workload(cluster_id=cluster_id, uid=sight.uid, seen_at=now)
+        sights.copy_terms(row, sight, found)
+        rows.append(row)
+    return {row.uid: row for row in Workload.objects.bulk_create(rows, batch_size=BATCH)}
+
+
+def _rows(pks: Sequence[int]) -> dict[int, Workload]:
+    rows: dict[int, Workload] = {}
+    for begin in range(0, len(pks), BATCH):
+        batch = Workload.objects.select_for_update().filter(pk__in=pks[begin : begin + BATCH])
+        rows |= {row.pk: row for row in batch.order_by()}
+    return rows
 
 
 def _follow(
-    changed: Sequence[SeenWorkload],
-    gone: Sequence[Workload],
+    seen: Sequence[SeenWorkload],
     rows: dict[str, Workload],
     found: Lookups,
     now: datetime,
+    batch: _Batch,
 ) -> None:
-    """Write what changed, and close what the cluster forgot."""
-    if not changed and not gone:
-        return
-    touched = [rows[s.uid].pk for s in changed] + [row.pk for row in gone]
-    history = _history(touched)
-    batch = _Batch()
-    for sight in changed:
+    """Put what is new or changed into the rows."""
+    history = _history([rows[s.uid].pk for s in seen])
+    for sight in seen:
         row = rows[sight.uid]
-        pods, events = history.get(row.pk, ([], []))
+        pods, events = history[row.pk]
         result = sights.follow(Sight(row, sight, pods, events), found, now)
-        batch.workloads.append(row)
-        batch.new_pods += result.new_pods
-        batch.pods += result.pods
+        batch.changed += result.changed
+        batch.pods += result.new_pods
         batch.events += result.events
-    for row in gone:
-        pods, events = history.get(row.pk, ([], []))
-        batch.workloads.append(row)
-        batch.pods += sights.close_unseen(pods, set())
-        batch.events += _forget(row, pods)
-    _write(batch)
 
 
 def _history(pks: Sequence[int]) -> dict[int, tuple[list[Pod], list[StageEvent]]]:
@@ -139,27 +142,27 @@ def _history(pks: Sequence[int]) -> dict[int, tuple[list[Pod], list[StageEvent]]
     return history
 
 
-def _forget(row: Workload, pods: Sequence[Pod]) -> list[StageEvent]:
-    """The cluster knows nothing of it any more: it ended, we cannot say how."""
-    row.state = WorkloadState.CANCELLED
-    row.ended_at = max([row.seen_at, *(pod.closed_at for pod in pods if pod.closed_at)])
-    return [StageEvent(workload=row, at=row.ended_at, state=row.state, why=FORGOTTEN)]
+def _forget(rows: Sequence[Workload], batch: _Batch) -> None:
+    """The cluster knows nothing of these any more: they ended, we cannot say how."""
+    history = _history([row.pk for row in rows])
+    for row in rows:
+        pods = history[row.pk][0]
+        batch.changed += sights.close_unseen(pods, set())
+        ended_at = max([row.seen_at, *(pod.closed_at for pod in pods if pod.closed_at)])
+        was = sights.values_of(row, ("state", "ended_at"))
+        row.state, row.ended_at = WorkloadState.CANCELLED, ended_at
+        batch.changed.append(Changed(row, was))
+        batch.events.append(StageEvent(workload=row, at=ended_at, state=row.state, why=FORGOTTEN))
 
 
 def _write(batch: _Batch) -> None:
-    _save(batch.workloads, sights.WORKLOAD_FIELDS)
-    Pod.objects.bulk_create(batch.new_pods, batch_size=BATCH)
-    _save(batch.pods, sights.POD_FIELDS)
+    """Write each row that changed, and of it the columns that did."""
+    for row, was in batch.changed:
+        fields = [name for name, value in was.items() if getattr(row, name) != value]
+        if fields:
+            row.save(update_fields=fields)
+    Pod.objects.bulk_create(batch.pods, batch_size=BATCH)
     StageEvent.objects.bulk_create(batch.events, batch_size=BATCH)
-
-
-def _save(rows: Sequence[Workload] | Sequence[Pod], fields: Sequence[str]) -> None:
-    """Update rows: a few one by one, which is quicker than one statement of many cases."""
-    if len(rows) > FEW:
-        type(rows[0])._default_manager.bulk_update(rows, fields, batch_size=BATCH)
-        return
-    for row in rows:
-        row.save(update_fields=fields)
 
 
 def _mark_seen(pks: Sequence[int], now: datetime) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from portal.workloads import stages
 from portal.workloads.lookups import Lookups
@@ -15,11 +16,23 @@ PLAIN = (
     "restore_seconds", "last_saved_at", "submitted_at", "cluster_reason", "cluster_message",
 )  # fmt: skip
 WORKLOAD_FIELDS = (
-    *PLAIN, "team", "user", "pool", "reservation", "state", "admitted_at", "scheduled_at",
-    "ready_at", "ended_at", "preemptions", "version", "seen_at",
+    *PLAIN, "team_id", "user_id", "pool_id", "reservation_id", "state", "admitted_at",
+    "scheduled_at", "ready_at", "ended_at", "preemptions", "version",
 )  # fmt: skip
 POD_TIMES = ("scheduled_at", "ready_at", "stopping_at", "closed_at")
-POD_FIELDS = (*POD_TIMES, "node", "devices", "why", "seen_at", "estimated")
+POD_FIELDS = (*POD_TIMES, "node_id", "devices", "why", "estimated")
+
+
+class Changed(NamedTuple):
+    """A row that may have changed, and its columns as they stand in the database."""
+
+    row: Workload | Pod
+    was: dict[str, object]
+
+
+def values_of(row: Workload | Pod, names: Iterable[str]) -> dict[str, object]:
+    """These columns of a row."""
+    return {name: getattr(row, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +47,10 @@ class Sight:
 
 @dataclass(slots=True)
 class Result:
-    """What one sight adds and changes, beside the workload's own row."""
+    """What one sight adds and changes."""
 
     new_pods: list[Pod] = field(default_factory=list)
-    pods: list[Pod] = field(default_factory=list)
+    changed: list[Changed] = field(default_factory=list)
     events: list[StageEvent] = field(default_factory=list)
 
 
@@ -53,53 +66,53 @@ def copy_terms(row: Workload, seen: SeenWorkload, found: Lookups) -> None:
 
 
 def follow(sight: Sight, found: Lookups, now: datetime) -> Result:
-    """Put a sight into its row; return pods and events to write."""
+    """Put a sight into its row; return what to write."""
     row, seen = sight.row, sight.seen
+    result = Result(changed=[Changed(row, values_of(row, WORKLOAD_FIELDS))])
     copy_terms(row, seen, found)
-    result = Result()
     known = {pod.uid: pod for pod in sight.pods}
     for one in seen.pods:
         pod = known.get(one.uid)
         if pod is None:
-            pod = _new_pod(row, one)
+            pod = _new_pod(row, one, now)
             result.new_pods.append(pod)
             sight.pods.append(pod)
         else:
-            result.pods.append(pod)
-        _copy_pod(pod, one, found, now)
-    result.pods += close_unseen(sight.pods, {one.uid for one in seen.pods})
+            result.changed.append(Changed(pod, values_of(pod, POD_FIELDS)))
+        _copy_pod(pod, one, found)
+    result.changed += close_unseen(sight.pods, {one.uid for one in seen.pods})
     row.pool_id = row.pool_id or _pool_of(seen, found)
     result.events = _follow_stages(sight)
-    row.version, row.seen_at = seen.version, now
+    row.version = seen.version
     return result
 
 
-def _new_pod(row: Workload, one: SeenPod) -> Pod:
+def _new_pod(row: Workload, one: SeenPod, now: datetime) -> Pod:
     return Pod(
         workload=row, uid=one.uid, name=one.name, gpu_milli=one.gpu_milli, cpu_milli=one.cpu_milli,
         memory_mib=one.memory_mib, priority_class=one.priority_class, created_at=one.created_at,
+        seen_at=now,
         charged_to=ChargedTo.GUARANTEED if one.guaranteed else ChargedTo.BORROWED,
     )  # fmt: skip
 
 
-def _copy_pod(pod: Pod, one: SeenPod, found: Lookups, now: datetime) -> None:
+def _copy_pod(pod: Pod, one: SeenPod, found: Lookups) -> None:
     for name in POD_TIMES:
         setattr(pod, name, getattr(one, name))
     pod.node_id = found.nodes[one.node][0] if one.node in found.nodes else pod.node_id
     pod.devices = [list(pair) for pair in one.devices]
     pod.why = one.why
-    pod.seen_at = now
     pod.estimated = False
 
 
-def close_unseen(pods: Iterable[Pod], shown: set[str]) -> list[Pod]:
+def close_unseen(pods: Iterable[Pod], shown: set[str]) -> list[Changed]:
     """Close the open pods a look did not show, where they were last seen."""
-    closed: list[Pod] = []
+    closed: list[Changed] = []
     for pod in pods:
         if pod.closed_at is None and pod.uid not in shown:
+            closed.append(Changed(pod, values_of(pod, POD_FIELDS)))
             pod.closed_at = max(pod.seen_at, pod.scheduled_at or pod.seen_at)
             pod.estimated = True
-            closed.append(pod)
     return closed
 
 
