@@ -1,0 +1,83 @@
+"""EASY backfill through the planner against the textbook, on one pool of GPUs with exact ends."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler_core import model
+from scheduler_core.simulator import running
+from scheduler_core.simulator.events import Event
+from scheduler_core.simulator.replay import Replay, Stop
+from scheduler_core.simulator.scenario import equal_nodes, scenario
+from scheduler_core.traces import Job
+
+
+class Textbook:
+    """Mu'alem and Feitelson, IEEE TPDS 12(6), 2001: only the first in line holds a reservation."""
+
+    def __init__(self, free: int, asks: Sequence[int], durations: Sequence[int]) -> None:
+        self.free = free
+        self.asks = asks
+        self.durations = durations
+        self.queue: list[int] = []
+        self.ends: dict[int, int] = {}
+
+    def arrive(self, job: int) -> None:
+        self.queue.append(job)
+
+    def finish(self, job: int) -> None:
+        self.free += self.asks[job]
+        del self.ends[job]
+
+    def happen(self, event: Event) -> list[Stop]:
+        raise NotImplementedError(event)
+
+    def decide(self, now: int) -> tuple[list[int], list[Stop]]:
+        starts: list[int] = []
+        while self.queue and self.asks[self.queue[0]] <= self.free:
+            starts.append(self.start(self.queue[0], now))
+        if self.queue:
+            shadow, extra = self.reserve(self.asks[self.queue[0]])
+            for job in self.queue[1:]:
+                ends_before = now + self.durations[job] <= shadow
+                if self.asks[job] > self.free or not (ends_before or self.asks[job] <= extra):
+                    continue
+                extra -= 0 if ends_before else self.asks[job]
+                starts.append(self.start(job, now))
+        return starts, []
+
+    def start(self, job: int, now: int) -> int:
+        self.queue.remove(job)
+        self.free -= self.asks[job]
+        self.ends[job] = now + self.durations[job]
+        return job
+
+    def reserve(self, ask: int) -> tuple[int, int]:
+        """Return when the head will fit, and what is free beside it then."""
+        for end in sorted(set(self.ends.values())):
+            gone = sum(self.asks[job] for job, at in self.ends.items() if at <= end)
+            if self.free + gone >= ask:
+                return end, self.free + gone - ask
+        raise AssertionError("the head never fits")
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda at, long, gpus: Job("j", at, long, gpus * 1000),
+            st.integers(0, 20),
+            st.integers(1, 15),
+            st.integers(1, 8),
+        ),
+        min_size=2,
+        max_size=12,
+    )
+)
+def test_the_planner_backfills_as_the_textbook_does(jobs: list[Job]) -> None:
+    plan = scenario(jobs, equal_nodes("1x8"), model.Policy(order="fifo", backfill="easy"))
+    asks = [one.gpu_milli for one in plan.workloads]
+    textbook = Textbook(plan.capacity_milli, asks, plan.durations)
+    expected = Replay(running.log_of(plan), textbook).run()
+    found = Replay(running.log_of(plan), running.planned(plan)).run()
+    assert found.started == expected.started
