@@ -5,12 +5,16 @@ before a template asks for it.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from portal.common import clock, formats
+from portal.inventory import selectors as inventory
 from portal.inventory.models import Cluster, ClusterKind
 from portal.requests.models import Request, RequestState
 from portal.teams import permissions
@@ -83,12 +87,36 @@ class Frame:
         return open_ones.exclude(requested_by_id=access.user_id).count()
 
     @cached_property
+    def _clusters(self) -> list[Cluster]:
+        return inventory.list_clusters() if access_of(self._request).grants else []
+
+    @property
     def simulated(self) -> list[str]:
         """Names of the clusters that are simulated, to be said on every page."""
-        if access_of(self._request).user_id is None:
-            return []
-        kind = ClusterKind.SIMULATED
-        return list(Cluster.objects.filter(kind=kind).values_list("name", flat=True))
+        return [c.name for c in self._clusters if c.kind == ClusterKind.SIMULATED]
+
+    @property
+    def stale(self) -> list[str]:
+        """A sentence for each cluster whose last good read is too old for what pages say of now."""
+        now = clock.real_now()
+        return [
+            _stale(cluster, now)
+            for cluster in self._clusters
+            if inventory.is_stale(cluster=cluster, real_now=now)
+        ]
+
+
+def _stale(cluster: Cluster, real_now: datetime) -> str:
+    if cluster.seen_real_at is None:
+        return _("The cluster %(name)s has not been read yet.") % {"name": cluster.name}
+    words = {"name": cluster.name, "ago": formats.ago(cluster.seen_real_at, real_now)}
+    return (
+        _(
+            "The cluster %(name)s was last read %(ago)s in real time. What pages say of its jobs and "
+            "nodes is from then, and nothing new is decided until it answers."
+        )
+        % words
+    )
 
 
 def frame(request: HttpRequest) -> dict[str, Frame]:

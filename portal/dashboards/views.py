@@ -61,6 +61,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "bills": bills,
         "total": desks.total_of(bills),
         "audit": desks.list_audit() if oversees and not decides else [],
+        "as_of": commons.seen_at(),
         "now": now,
     }
     return render(request, "dashboards/home.html", context)
@@ -91,6 +92,7 @@ def queue(request: HttpRequest) -> HttpResponseBase:
         "counts": queues.count_tabs(access, chosen=chosen),
         "waiting": queues.list_waiting_teams(),
         "live": request.GET.get("live") != "off",
+        "as_of": commons.ticked_at(),
         "now": now,
     }
     return render(request, "dashboards/queue.html", context)
@@ -139,6 +141,7 @@ def workload(request: HttpRequest, workload_id: int) -> HttpResponse:
         "decisions": [(d, words.strong(d.sentence)) for d in page.detail.decisions],
         "may_download": access.holds(permissions.OVERSEE),
         "live": record.ended_at is None,
+        "as_of": commons.ticked_at(),
         "now": now,
     }
     return render(request, "dashboards/workload.html", context)
@@ -175,6 +178,7 @@ def capacity(request: HttpRequest) -> HttpResponseBase:
         "table": table,
         "conflicts": [explaining.conflict(c, now) for c in inventory.list_conflicts(now=now)],
         "live": request.GET.get("live") != "off",
+        "as_of": commons.seen_at(),
         "now": now,
     }
     return render(request, "dashboards/capacity.html", context)

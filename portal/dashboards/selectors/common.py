@@ -5,11 +5,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q, Sum
+from django.db.models import Max, Min, Q, Sum
 
-from portal.inventory.models import Pool
+from portal.inventory.models import Cluster, Pool
 from portal.quotas.models import Quota
 from portal.reservations.models import Reservation, ReservationState
+from portal.scheduling.models import Tick, TickState
 from portal.teams.models import Team
 from portal.workloads.models import ChargedTo, Pod
 
@@ -61,6 +62,19 @@ def team_marks() -> dict[int, TeamMark]:
 def pool_names() -> dict[int, str]:
     """Every pool's name, cheapest first within a cluster."""
     return dict(Pool.objects.values_list("id", "name"))
+
+
+def seen_at() -> datetime | None:
+    """As of when what is known of the clusters is true: the oldest of their last good reads."""
+    found: datetime | None = Cluster.objects.aggregate(at=Min("seen_at"))["at"]
+    return found
+
+
+def ticked_at() -> datetime | None:
+    """As of when the queue's reasons and plans are: the newest tick that decided something."""
+    done = Tick.objects.filter(state=TickState.DONE)
+    found: datetime | None = done.aggregate(at=Max("at"))["at"]
+    return found
 
 
 def list_held(*, pool_ids: Collection[int] | None = None) -> dict[tuple[int | None, int], Held]:

@@ -13,6 +13,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from portal.common import clock
+from portal.inventory.models import Cluster
 from portal.requests.models import Request
 from portal.scheduling.models import Tick
 from portal.workloads.models import Workload
@@ -222,6 +224,21 @@ def test_the_map_shows_each_device_by_team_and_kind(world: World) -> None:
     assert cells.count("solid hue-2") == 6
     assert cells.count("hatched hue-none") == 1
     assert body.count('class="cell "') == 7
+
+
+def test_pages_say_as_of_when_what_they_show_is_true(world: World) -> None:
+    seen = world.now - timedelta(minutes=5)
+    Cluster.objects.update(seen_at=seen, seen_real_at=clock.real_now())
+    assert "as of Mon 2 Nov 08:55:00 KST" in text(get(world, "admin", "/capacity/"))
+    assert "as of Mon 2 Nov 09:00:00 KST" in text(get(world, "admin", "/queue/"))
+
+
+def test_every_page_says_when_a_cluster_no_longer_answers(world: World) -> None:
+    Cluster.objects.update(seen_real_at=clock.real_now() - timedelta(hours=2, seconds=30))
+    for path in PAGES:
+        assert "lab was last read 2 h ago in real time" in text(get(world, "admin", path))
+    Cluster.objects.update(seen_real_at=clock.real_now())
+    assert "was last read" not in text(get(world, "admin", "/queue/"))
 
 
 @pytest.mark.parametrize("path", PAGES)
