@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from portal.finance import services
-from portal.finance.models import RateCard
+from portal.finance.models import RateCard, Statement
 from portal.finance.services import NewRate
 from portal.inventory.models import MaintenanceWindow, NodeOutage, Pool
 from portal.reservations.models import Reservation
@@ -56,6 +56,11 @@ AFTER_THREE_DAYS = MONTH_STARTS + timedelta(days=3)
 def at(day: int, hour: int = 0, minute: int = 0) -> datetime:
     """A time of a day of November in Seoul."""
     return MONTH_STARTS + timedelta(days=day - 1, hours=hour, minutes=minute)
+
+
+def statements_of(team_id: int | None) -> list[Statement]:
+    """All statements of a team; None is the organisation."""
+    return [row for row in Statement.objects.order_by("id") if row.team_id == team_id]
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """Rates over time, what is rounded and when, and how idle time is shared."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -132,12 +133,12 @@ def world(db: None) -> World:
 
 
 def set_card(
-    world: World, valid_from: datetime, won: int = 15_000, currency: str = "KRW", **more: object
+    world: World, valid_from: datetime, won: int = 15_000, currency: str = "KRW", **more: Any
 ) -> RateCard:
-    given: dict[str, object] = {"name": "Next", "tax_basis_points": 1000, **more}
+    given: dict[str, Any] = {"name": "Next", "tax_basis_points": 1000, **more}
     return services.set_rate_card(
         currency=currency, valid_from=valid_from, actor_id=7, now=AFTER_THREE_DAYS,
-        rates=[NewRate(world.pool.pk, won * WON)], **given,  # type: ignore[arg-type]
+        rates=[NewRate(world.pool.pk, won * WON)], **given,
     )  # fmt: skip
 
 
@@ -220,15 +221,11 @@ def test_figures_that_make_no_sense_are_refused_by_name(
     db: None, field: str, value: object
 ) -> None:
     pool = builders.a_pool("h100")
-    sound: dict[str, object] = {
+    given: dict[str, Any] = {
         "name": "Next", "currency": "KRW", "valid_from": at(15), "rates": [NewRate(pool.pk, 1)],
     }  # fmt: skip
     with pytest.raises(Invalid) as refused:
-        services.set_rate_card(
-            **{**sound, field: value},
-            actor_id=None,
-            now=AFTER_THREE_DAYS,  # type: ignore[arg-type]
-        )
+        services.set_rate_card(**{**given, field: value}, actor_id=None, now=AFTER_THREE_DAYS)
     assert set(refused.value.fields) == {field}
 
 
@@ -299,7 +296,7 @@ def test_an_estimate_follows_a_card_that_begins_in_between(world: World) -> None
 def test_an_estimate_from_the_guarantee_costs_nothing_unused_and_borrowing_is_cheaper(
     world: World,
 ) -> None:
-    times = {"starts_at": at(20, 13), "ends_at": at(20, 14)}
+    times: dict[str, Any] = {"starts_at": at(20, 13), "ends_at": at(20, 14)}
     own = selectors.estimate(pool_id=world.pool.pk, gpus=1, source=Source.GUARANTEE, **times)
     lent = selectors.estimate(pool_id=world.pool.pk, gpus=1, charged_to="borrowed", **times)
     assert own is not None
