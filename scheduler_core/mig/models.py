@@ -72,11 +72,24 @@ MODELS: dict[str, Geometry] = {
         _seven_slices("A100-80GB", "1g.10gb 1g.20gb 2g.20gb 3g.40gb 4g.40gb 7g.80gb", GUIDE),
         _seven_slices("H100-80GB", "1g.10gb 1g.20gb 2g.20gb 3g.40gb 4g.40gb 7g.80gb", GUIDE),
         _seven_slices("H100-94GB", "1g.12gb 1g.24gb 2g.24gb 3g.47gb 4g.47gb 7g.94gb", GUIDE),
+        _seven_slices("H100-96GB", "1g.12gb 1g.24gb 2g.24gb 3g.48gb 4g.48gb 7g.96gb", GUIDE),
         _seven_slices(
             "H200-141GB", "1g.18gb 1g.35gb 2g.35gb 3g.71gb 4g.71gb 7g.141gb", DERIVED, derived=True
         ),
         _seven_slices(
             "B200-180GB", "1g.23gb 1g.45gb 2g.45gb 3g.90gb 4g.90gb 7g.180gb", DERIVED, derived=True
+        ),
+        _seven_slices(
+            "GH200-144GB", "1g.18gb 1g.36gb 2g.36gb 3g.72gb 4g.72gb 7g.144gb", DERIVED, derived=True
+        ),
+        _seven_slices(
+            "GB200-186GB", "1g.23gb 1g.47gb 2g.47gb 3g.93gb 4g.93gb 7g.186gb", DERIVED, derived=True
+        ),
+        _seven_slices(
+            "B300-269GB",
+            "1g.34gb 1g.67gb 2g.67gb 3g.135gb 4g.135gb 7g.269gb",
+            DERIVED,
+            derived=True,
         ),
         RTX_PRO_6000,
     )

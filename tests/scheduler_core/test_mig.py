@@ -206,6 +206,9 @@ def test_starts_that_were_not_read_from_a_device_are_marked() -> None:
     assert [name for name, geometry in mig.MODELS.items() if geometry.derived] == [
         "H200-141GB",
         "B200-180GB",
+        "GH200-144GB",
+        "GB200-186GB",
+        "B300-269GB",
     ]
 
 

@@ -1,5 +1,7 @@
 """The planner inside the replay: the kept state is the state built anew, and counting agrees."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from scheduler_core.scratch import State
 from scheduler_core.simulator import running
 from scheduler_core.simulator.events import Event, Rank
 from scheduler_core.simulator.live import Live, edges
+from scheduler_core.simulator.log import Spell
 from scheduler_core.simulator.replay import Replay
 from scheduler_core.simulator.scenario import equal_nodes, scenario
 from scheduler_core.traces import Job, Node
@@ -124,6 +127,33 @@ def test_a_failed_node_stops_its_work_and_serves_again_after_repair() -> None:
         (0, 20, 20),
         (30, 80, 0),
     ]
+
+
+def test_borrowed_work_goes_when_the_lender_comes_and_resumes_afterwards() -> None:
+    some = [Job("a", 0, 100, 8000, team="a"), Job("b", 30, 50, 8000, team="b")]
+    policy = model.Policy(order="fifo", backfill="off", preemption=Preemption(enabled=True))
+    plan = scenario(some, equal_nodes("1x8"), policy)
+    quotas = (model.Quota("a", "trace", 0), model.Quota("b", "trace", 8000))
+    base = replace(plan.snapshot, quotas=quotas)
+    log = Replay(running.log_of(plan), Checked(base, plan.workloads)).run()
+    assert sorted(log.spells) == [
+        Spell(0, 0, 30, 8000, lost_seconds=30),
+        Spell(0, 80, 180, 8000),
+        Spell(1, 30, 80, 8000),
+    ]
+    assert log.preemptions == 1
+
+
+def test_a_reservation_that_opens_takes_back_what_was_borrowed() -> None:
+    some = [Job("a", 0, 100, 8000, team="a"), Job("b", 30, 50, 8000, team="b")]
+    policy = model.Policy(order="fifo", backfill="off", preemption=Preemption(enabled=True))
+    plan = scenario(some, equal_nodes("1x8"), policy)
+    held = model.Reservation("r", "b", "trace", 8000, starts_at=40, ends_at=200)
+    base = replace(plan.snapshot, reservations=(held,))
+    saves = replace(plan.workloads[0], checkpoint=model.Checkpoint(save_seconds=5))
+    decider = Checked(base, (saves, plan.workloads[1]))
+    log = Replay(running.log_of(plan), decider, edges(base)).run()
+    assert (log.started, log.preemptions) == ([0, 40], 1)
 
 
 def test_edges_are_the_later_moments_at_which_terms_change() -> None:
