@@ -92,7 +92,7 @@ class ClusterAdmin(ByService):
                 name=obj.name, kind=ClusterKind(obj.kind), now=now, actor_id=actor_id
             ).pk
         services.change_cluster(
-            cluster_id=obj.pk, mode=ClusterMode(obj.mode), settings=obj.settings,
+            cluster_id=obj.pk, mode=ClusterMode(obj.mode), settings=obj.settings or {},
             stale_after_seconds=obj.stale_after_seconds, actor_id=actor_id,
         )  # fmt: skip
 
@@ -137,7 +137,7 @@ class PoolAdmin(ByService):
             ).pk  # fmt: skip
         services.change_pool(
             pool_id=obj.pk, gpu_equivalent_milli=obj.gpu_equivalent_milli,
-            topology_levels=obj.topology_levels, position=obj.position, actor_id=actor_id,
+            topology_levels=obj.topology_levels or [], position=obj.position, actor_id=actor_id,
         )  # fmt: skip
 
 

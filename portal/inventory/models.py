@@ -59,7 +59,7 @@ class Cluster(models.Model):
     name = models.SlugField(unique=True)
     kind = models.CharField(max_length=12, choices=ClusterKind.choices)
     mode = models.CharField(max_length=12, choices=ClusterMode.choices, default=ClusterMode.QUOTA)
-    settings = models.JSONField(default=dict, help_text="how to reach it; no secrets")
+    settings = models.JSONField(default=dict, blank=True, help_text="how to reach it; no secrets")
     seen_at = models.DateTimeField(null=True, help_text="organisation time of the last good read")
     seen_real_at = models.DateTimeField(null=True, help_text="real time of the last good read")
     stale_after_seconds = models.PositiveIntegerField(default=120, help_text="real seconds")
@@ -95,7 +95,7 @@ class Pool(models.Model):
     sharing = models.CharField(max_length=12, choices=Sharing.choices, default=Sharing.DEDICATED)
     resource_name = models.CharField(max_length=120, default="nvidia.com/gpu")
     gpu_equivalent_milli = models.PositiveIntegerField(default=1000)
-    topology_levels = models.JSONField(default=list)
+    topology_levels = models.JSONField(default=list, blank=True)
     position = models.PositiveIntegerField(default=0, help_text="cheapest first")
     created_at = models.DateTimeField()
 
