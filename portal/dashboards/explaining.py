@@ -94,6 +94,35 @@ def _borrowing(own: str, borrowed: str, lenders: Sequence[Neighbour]) -> SafeStr
     )  # fmt: skip
 
 
+def in_short(
+    held: Held, lenders: Sequence[Neighbour], borrowers: Sequence[Neighbour]
+) -> SafeString:
+    """The same of a team that is not the reader's own, in a table's row."""
+    own, borrowed = formats.gpus(held.guaranteed + held.reserved), formats.gpus(held.borrowed)
+    if borrowers:
+        return format_html(
+            _("Uses {own} of its own and <b>lends {lent} to {names}</b>."),
+            own=own, lent=formats.gpus(sum(b.milli for b in borrowers)), names=_names(borrowers),
+        )  # fmt: skip
+    if held.borrowed and lenders:
+        return format_html(
+            _("Uses {own} of its own and <b>borrows {borrowed} from {names}</b>."),
+            own=own, borrowed=borrowed, names=_names(lenders),
+        )  # fmt: skip
+    if held.borrowed:
+        return format_html(
+            _("Uses {own} of its own and <b>borrows {borrowed}</b> promised to nobody."),
+            own=own, borrowed=borrowed,
+        )  # fmt: skip
+    return format_html(_("Uses {own}, all of its own."), own=own) if held.total else escape(
+        _("Uses nothing now.")
+    )  # fmt: skip
+
+
+def _names(teams: Sequence[Neighbour]) -> str:
+    return ", ".join(team.name for team in teams[:3])
+
+
 def comes_back(held: Held, lent: int, borrowers: Sequence[Neighbour]) -> SafeString | None:
     """When what is lent comes back, or what happens to what is borrowed."""
     if lent > 0:
@@ -103,13 +132,12 @@ def comes_back(held: Held, lent: int, borrowers: Sequence[Neighbour]) -> SafeStr
                 _("You lend {amount}; they come back as soon as a job of yours needs them."),
                 amount=amount,
             )
-        names = ", ".join(n.name for n in borrowers[:3])
         return format_html(
             _(
                 "You <b>lend {amount} to {names}</b>; they come back as soon as a job of yours "
                 "needs them."
             ),
-            amount=amount, names=names,
+            amount=amount, names=_names(borrowers),
         )  # fmt: skip
     if held.borrowed:
         return escape(

@@ -44,6 +44,7 @@ class PoolPanel:
     limit: int | None
     bar: Bar
     sentences: tuple[SafeString, ...]
+    short: SafeString
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,9 @@ def _pool_panels(row: TeamRow, picture: _Picture, now: datetime) -> Iterable[Poo
                 capacity=pool.gpus,
             ),
             sentences=tuple(_sentences(place, guaranteed, picture, now)),
+            short=explaining.in_short(
+                held, _lenders(place, picture), _borrowers(place, picture)
+            ),
         )  # fmt: skip
 
 

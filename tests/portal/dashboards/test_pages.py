@@ -75,6 +75,15 @@ def test_home_tells_the_lender_to_whom_and_when_it_comes_back(world: World) -> N
     assert "they come back as soon as a job of yours needs them" in said
 
 
+def test_home_of_many_teams_speaks_of_them_in_the_third_person(world: World) -> None:
+    for slug in ("search", "robotics"):
+        builders.a_quota(builders.a_team(slug), world.pool, guaranteed=2)
+    said = text(get(world, "admin", "/"))
+    assert "Uses 14 of its own and borrows 4 from Speech." in said
+    assert "Uses 6 of its own and lends 4 to Vision." in said
+    assert said.count("Uses nothing now.") == 2
+
+
 def test_home_lists_what_waits_with_its_reason_and_planned_start(world: World) -> None:
     said = text(get(world, "lead", "/"))
     assert "llm-sft-07" in said
