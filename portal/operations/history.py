@@ -4,7 +4,7 @@ Nothing is made up: the simulated cluster runs, the portal sees, decides and wri
 it does live, only without waiting. Interrupted, it leaves no clock anchor, and is made anew.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 from portal.common import clock
@@ -19,7 +19,10 @@ from portal.operations.story import Teller
 from portal.teams.models import Team
 
 LENGTH = timedelta(days=21)
-STEP = timedelta(minutes=15)
+# The cluster lives by itself between two turns, so use is exact at any step; only what we decide
+# follows the step. The last day is told as finely as it is lived.
+FINE = timedelta(days=1)
+STEP, FINE_STEP = timedelta(hours=1), timedelta(minutes=15)
 CLUSTER = "seoul-1"
 Say = Callable[[str], None]
 
@@ -59,15 +62,21 @@ def build(*, until: datetime, say: Say) -> None:
     organisation.promise_quotas(cluster=cluster, now=begins, actor_id=admin.pk)
     organisation.set_rates(cluster=cluster, now=begins, actor_id=admin.pk)
     teller = Teller(ends_at=until, pools=list(Pool.objects.filter(cluster=cluster)), people=people)
-    steps = int(LENGTH / STEP)
-    for step in range(1, steps + 1):
-        now = begins + step * STEP
+    for number, now in enumerate(_turns(begins, until)):
         teller.tell(now)
         cycle.turn(cluster_id=cluster.pk, now=now)
         tenants.use_open_reservations(now=now)
-        if step % (steps // 10) == 0:
-            say(f"  {100 * step // steps} % of three weeks")
+        if number % 50 == 0:
+            say(f"  {(now - begins).days:>2} of {LENGTH.days} days")
     finance.compute_month(month_start=until, now=until)
+
+
+def _turns(begins: datetime, until: datetime) -> Iterator[datetime]:
+    """Every instant at which the portal looks, decides and writes."""
+    now = begins
+    while now < until:
+        now += STEP if now < until - FINE else FINE_STEP
+        yield now
 
 
 def go_on(*, real_at: datetime, speed: int) -> None:

@@ -7,6 +7,7 @@ with the same audit lines, commitments and checks as a real installation.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.contrib.auth.hashers import make_password
 from django.db import transaction
 
 from portal.finance import services as finance
@@ -104,9 +105,10 @@ def create_people(*, now: datetime) -> dict[str, User]:
             weight=weights.get(slug, 5), cost_centre=f"CC-{100 + hue}", now=now, actor_id=None,
         )  # fmt: skip
     people: dict[str, User] = {}
+    secret = make_password(PASSWORD)
     for person in PEOPLE:
-        user = User.objects.create_user(
-            username=person.username, password=PASSWORD, first_name=person.first,
+        user = User.objects.create(
+            username=person.username, password=secret, first_name=person.first,
             last_name=person.last, email=f"{person.username}@hanbit.example",
         )  # fmt: skip
         teams.grant_role(
@@ -141,7 +143,7 @@ def set_rates(*, cluster: Cluster, now: datetime, actor_id: int) -> None:
     finance.set_rate_card(
         name="Demo rates", currency="KRW", tax_basis_points=1000, valid_from=now,
         rates=[
-            finance.RateGiven(pool_id=pool.pk, gpu_hour_micro=won * 1_000_000, borrowed_milli=700)
+            finance.NewRate(pool_id=pool.pk, gpu_hour_micro=won * 1_000_000, borrowed_milli=700)
             for pool, won in zip(pools, RATES, strict=False)
         ],
         actor_id=actor_id, now=now,
