@@ -42,6 +42,31 @@ def collect(*, cluster_id: int, now: datetime, real_now: datetime | None = None)
     return _record(cluster_id, found, now, real_now or clock.real_now())
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a look at a cluster would bring: devices by pool, nodes of no pool, jobs and pods."""
+
+    pools: dict[str, int]
+    unplaced: tuple[str, ...]
+    workloads: int
+    pods: int
+
+
+def look(*, cluster_id: int, now: datetime) -> Looked:
+    """Read a cluster and count; nothing is written. Raises `ClusterError`."""
+    cluster = Cluster.objects.get(pk=cluster_id)
+    known = dict(Pool.objects.filter(cluster=cluster).values_list("name", "resource_name"))
+    found = _read(port_for(cluster, now=now), "")
+    nodes = reading.nodes(found.nodes, known)
+    seen = reading.workloads(found, set(known.values()))
+    return Looked(
+        pools={name: sum(n.gpus for n in nodes if n.pool == name) for name in known},
+        unplaced=tuple(node.name for node in nodes if node.pool not in known),
+        workloads=len(seen),
+        pods=sum(len(workload.pods) for workload in seen),
+    )
+
+
 def _read(port: ClusterPort, since: str) -> Read:
     try:
         return reading.read(port, since=since)

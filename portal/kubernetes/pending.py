@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from portal.kubernetes import pods, quantities
+from portal.kubernetes import placing, pods, quantities
 from portal.kubernetes.port import POOL, Listing, Manifest
 
 WORDS: tuple[tuple[str, str], ...] = (
@@ -43,7 +43,7 @@ def room(nodes: Listing, listing: Listing, resources: Collection[str]) -> Room:
     for item in nodes.items:
         ready = pods.condition(item, "Ready").get("status") == "True"
         if ready and not item.get("spec", {}).get("unschedulable"):
-            pool = item["metadata"].get("labels", {}).get(POOL, "")
+            pool = placing.pool_of(item)
             pool_of[item["metadata"]["name"]] = pool
             found.free[pool] += _devices(item["status"].get("allocatable", {}), resources)
     for item in listing.items:

@@ -110,6 +110,10 @@ class ClusterPort(Protocol):
         """Return the warnings of owners whose pods were refused (reason FailedCreate)."""
         ...
 
+    def policies(self) -> Listing:
+        """Return the admission policies and their bindings."""
+        ...
+
     def apply(
         self,
         manifest: Manifest,

@@ -13,7 +13,7 @@ from math import gcd
 from typing import Any
 
 from portal.inventory.services import SeenNode
-from portal.kubernetes import pending, pods, quantities, terms
+from portal.kubernetes import pending, placing, pods, quantities, terms
 from portal.kubernetes.owning import Families
 from portal.kubernetes.port import POOL, ClusterPort, Listing, Manifest
 from portal.kubernetes.times import moment
@@ -63,7 +63,7 @@ def _devices(amounts: Mapping[str, Any], resources: Collection[str]) -> int:
 def _node(item: Manifest, pools: Mapping[str, str]) -> SeenNode:
     labels = item["metadata"].get("labels", {})
     offer = _offer(item)
-    pool = labels.get(POOL, "")
+    pool = placing.pool_of(item)
     ready: Mapping[str, Any] = next(
         (c for c in item.get("status", {}).get("conditions", []) if c.get("type") == "Ready"), {}
     )
