@@ -29,7 +29,9 @@ class MonthForm(forms.Form):
 
     def __init__(self, *args: Any, months: Sequence[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["month"].widget = forms.Select(choices=months)
+        field = self.fields["month"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = list(months)
 
 
 class RateCardForm(forms.Form):
@@ -70,7 +72,7 @@ class RateCardForm(forms.Form):
 
     def _add_pool(self, pool: PoolRow, rate: RateRow | None) -> None:
         self.fields[f"rate_{pool.id}"] = forms.DecimalField(
-            label=_("%(pool)s, a GPU-hour") % {"pool": pool.name}, required=False, min_value=0,
+            label=_("Price of a GPU-hour"), required=False, min_value=0,
             max_value=10**9, decimal_places=6,
             initial=_plain(Decimal(rate.gpu_hour_micro) / 10**6) if rate else None,
         )  # fmt: skip
@@ -88,10 +90,10 @@ class RateCardForm(forms.Form):
             self.add_error(prices[0], _("Give at least one pool a price."))
         return given
 
-    def rows(self) -> list[list[forms.BoundField]]:
-        """The fields of each pool, its price first."""
+    def rows(self) -> list[tuple[PoolRow, forms.BoundField, list[forms.BoundField]]]:
+        """Each pool with the field of its price and those of its multipliers."""
         return [
-            [self[f"rate_{p.id}"], *(self[f"{name}_{p.id}"] for name, _label in MULTIPLIERS)]
+            (p, self[f"rate_{p.id}"], [self[f"{name}_{p.id}"] for name, _label in MULTIPLIERS])
             for p in self.pools
         ]
 

@@ -53,7 +53,7 @@ class StatementTable(Table):
     caption: Any = _("Statements of the month")
     empty_title = _("No statements yet")
 
-    team_path = django_tables2.Column(verbose_name=_("Team"), footer=_("Together"))
+    team_path = django_tables2.Column(verbose_name=_("Team"), footer=_("Together"), empty_values=())
     guaranteed = HoursColumn(verbose_name=_("Guaranteed"))
     reserved = HoursColumn(verbose_name=_("Reserved"))
     borrowed = HoursColumn(verbose_name=_("Borrowed"))

@@ -17,7 +17,13 @@ from portal.common.forms import add_refusal
 from portal.finance import exports, months, pictures, selectors, services, words
 from portal.finance.forms import MonthForm, RateCardForm
 from portal.finance.models import StatementState
-from portal.finance.selectors import MonthRow, RateCardRow, RateRow, Reconciliation
+from portal.finance.selectors import (
+    MonthRow,
+    RateCardRow,
+    RateRow,
+    Reconciliation,
+    StatementRow,
+)
 from portal.finance.tables import StatementTable
 from portal.inventory import selectors as inventory
 from portal.teams import selectors as teams
@@ -34,6 +40,7 @@ def costs(request: HttpRequest) -> HttpResponseBase:
     access, now = access_of(request), clock.now()
     month = _chosen_month(request, now)
     rows = [] if month.id is None else selectors.list_statements(access, month_id=month.id)
+    rows = _without_empty_branches(rows)
     currency = rows[0].currency if rows else teams.get_organisation().currency
     table = StatementTable(rows, currency, hues=_hues(now))
 
@@ -51,7 +58,7 @@ def costs(request: HttpRequest) -> HttpResponseBase:
             "reconciliation": found,
             "verdict": words.verdict(found) if found else "",
             "summary": words.summary(found) if found else "",
-            **_equation(found),
+            **_equation(found, with_money=sees_all),
             "bar": pictures.of_month(rows, found, table.hues) if found and sees_all else None,
             "tone": words.TONES[month.state],
             "may_close": access.holds(BILL) and month.is_open and month.is_over(now),
@@ -119,6 +126,7 @@ def close(request: HttpRequest, month: str) -> HttpResponse:
         "reconciliation": found,
         "verdict": words.verdict(found) if found else "",
         "sees_all": True,
+        "is_over": row.is_over(clock.now()),
         "refusal": refusal,
     }
     return render(request, "finance/close.html", context, status=refusal.status if refusal else 200)
@@ -216,18 +224,34 @@ def _prices(card: RateCardRow) -> list[tuple[RateRow, str]]:
     return [(rate, words.rate(rate.gpu_hour_micro, card.currency)) for rate in card.rates]
 
 
-def _equation(found: Reconciliation | None) -> dict[str, object]:
+def _equation(found: Reconciliation | None, *, with_money: bool) -> dict[str, object]:
     """The two sides of a month's equation in words, over all pools and by pool."""
     if found is None:
         return {}
     return {
-        "parts": [(word, words.hours(part), micro) for word, part, micro in words.parts(found)],
+        "parts": [
+            (word, words.hours(part), micro)
+            for word, part, micro in words.parts(found)
+            if part or with_money
+        ],
         "accounted_hours": words.hours(found.accounted),
         "capacity_hours": words.hours(found.capacity),
         "pools": [
             (pool, words.hours(pool.accounted), words.hours(pool.capacity)) for pool in found.pools
         ],
     }
+
+
+def _without_empty_branches(rows: list[StatementRow]) -> list[StatementRow]:
+    """A department that used nothing itself is left out where teams below it are shown."""
+    paths = [row.team_path for row in rows]
+    return [
+        row
+        for row in rows
+        if row.quantities
+        or row.total_micro
+        or not any(path.startswith(f"{row.team_path} / ") for path in paths)
+    ]
 
 
 def _hues(now: datetime) -> dict[int, int]:

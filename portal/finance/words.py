@@ -13,7 +13,7 @@ from portal.finance.models import LineKind, StatementState
 from portal.finance.selectors import LineRow, Reconciliation
 from portal.finance.selectors.statements import gpu_hours
 
-TONES = {StatementState.OPEN: "warn", StatementState.FINAL: "good", StatementState.PAID: "good"}
+TONES = {StatementState.OPEN: "", StatementState.FINAL: "good", StatementState.PAID: "good"}
 
 
 def month(starts_at: datetime, zone: str) -> str:
