@@ -1,6 +1,6 @@
 """The inventory in the admin. Every write goes through a service; the rest is to read."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
@@ -27,10 +27,8 @@ from portal.inventory.models import (
     Sharing,
 )
 
-_Admin = admin.ModelAdmin[Any] if TYPE_CHECKING else admin.ModelAdmin
 
-
-class ToRead(_Admin):
+class ToRead(admin.ModelAdmin[Any]):
     """Nobody adds, changes or deletes here."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -46,7 +44,7 @@ class ToRead(_Admin):
         return False
 
 
-class ByService(_Admin):
+class ByService(admin.ModelAdmin[Any]):
     """Written by a service; what it refuses is shown above the form."""
 
     fixed: tuple[str, ...] = ()
@@ -69,7 +67,10 @@ class ByService(_Admin):
     ) -> HttpResponse:
         """Show a refusal in words instead of failing."""
         try:
-            return super().changeform_view(request, object_id, form_url, extra_context)
+            answer: HttpResponse = super().changeform_view(
+                request, object_id, form_url, extra_context
+            )
+            return answer
         except Refusal as refusal:
             self.message_user(request, refusal.message, messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
@@ -84,7 +85,9 @@ class ClusterAdmin(ByService):
     readonly_fields = ("seen_at", "last_error")
     fixed = ("name", "kind")
 
-    def save_model(self, request: HttpRequest, obj: Cluster, form: ModelForm, change: bool) -> None:
+    def save_model(
+        self, request: HttpRequest, obj: Cluster, form: ModelForm[Any], change: bool
+    ) -> None:
         """Register or change it."""
         actor_id, now = request.user.pk, clock.now()
         if not change:
@@ -106,7 +109,7 @@ class GPUModelAdmin(ByService):
     fixed = ("name", "memory_mib")
 
     def save_model(
-        self, request: HttpRequest, obj: GPUModel, form: ModelForm, change: bool
+        self, request: HttpRequest, obj: GPUModel, form: ModelForm[Any], change: bool
     ) -> None:
         """Register it."""
         obj.pk = services.register_gpu_model(
@@ -126,7 +129,9 @@ class PoolAdmin(ByService):
     )  # fmt: skip
     fixed = ("cluster", "name", "gpu_model", "sharing", "resource_name")
 
-    def save_model(self, request: HttpRequest, obj: Pool, form: ModelForm, change: bool) -> None:
+    def save_model(
+        self, request: HttpRequest, obj: Pool, form: ModelForm[Any], change: bool
+    ) -> None:
         """Register or change it."""
         actor_id, now = request.user.pk, clock.now()
         if not change:
@@ -173,7 +178,7 @@ class MaintenanceAdmin(ByService):
         return obj is None
 
     def save_model(
-        self, request: HttpRequest, obj: MaintenanceWindow, form: ModelForm, change: bool
+        self, request: HttpRequest, obj: MaintenanceWindow, form: ModelForm[Any], change: bool
     ) -> None:
         """Plan it."""
         obj.pk = services.plan_maintenance(
@@ -205,7 +210,7 @@ class NamespaceAdmin(ByService):
     fixed = ("cluster", "name")
 
     def save_model(
-        self, request: HttpRequest, obj: Namespace, form: ModelForm, change: bool
+        self, request: HttpRequest, obj: Namespace, form: ModelForm[Any], change: bool
     ) -> None:
         """Say whose it is from now on."""
         team = form.cleaned_data["team"]

@@ -46,10 +46,11 @@ class PoolCalendarView(APIView):
         now = clock.now()
         pool = selectors.get_pool(pool_id=pool_id, now=now)
         window = parameters.window(request, now=now, default=WEEK, longest=LONGEST)
-        of_window = {"pool_id": pool_id, "from_at": window.from_at, "to_at": window.to_at}
-        capacity = selectors.capacity_steps(**of_window)
-        committed = selectors.committed_steps(**of_window)
-        blocks = selectors.list_commitments(**of_window)
+        first, last = window.from_at, window.to_at
+        capacity = selectors.capacity_steps(pool_id=pool_id, from_at=first, to_at=last)
+        committed = selectors.committed_steps(pool_id=pool_id, from_at=first, to_at=last)
+        blocks = selectors.list_commitments(pool_id=pool_id, from_at=first, to_at=last)
+        work = selectors.list_maintenance(pool_id=pool_id, from_at=first, to_at=last)
         names = teams.team_names()
         return Response(
             {
@@ -66,7 +67,7 @@ class PoolCalendarView(APIView):
                         "id": m.id, "node": m.node_name, "gpus": m.gpus, "starts_at": m.starts_at,
                         "ends_at": m.ends_at, "reason": m.reason,
                     }
-                    for m in selectors.list_maintenance(**of_window)
+                    for m in work
                 ],
             }
         )  # fmt: skip
@@ -100,7 +101,7 @@ class ConflictListView(APIView):
 def paged(request: Request, view: APIView, rows: list[dict[str, object]]) -> Response:
     """One page of rows."""
     paging = Paging()
-    page = paging.paginate_queryset(rows, request, view=view)  # type: ignore[type-var]
+    page = paging.paginate_queryset(rows, request, view=view)
     return paging.get_paginated_response(page or [])
 
 

@@ -198,7 +198,8 @@ def sweep(
     """Walk the window from change to change."""
     edges: dict[datetime, list[tuple[int, Span | Hold, int]]] = {}
     edges[window.from_at], edges[window.to_at] = [], []
-    for number, items in enumerate((nodes, *groups), start=-1):
+    everything: list[Iterable[Span | Hold]] = [nodes, *groups]
+    for number, items in enumerate(everything, start=-1):
         for item in items:
             part = clip(item.from_at, item.to_at, window)
             if part and item.gpus:

@@ -1,18 +1,14 @@
 """Quotas in the admin: to read only, since a change has to move promises with it."""
 
-from typing import TYPE_CHECKING, Any
-
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
 from portal.quotas.models import Quota
 
-_Admin = admin.ModelAdmin[Any] if TYPE_CHECKING else admin.ModelAdmin
-
 
 @admin.register(Quota)
-class QuotaAdmin(_Admin):
+class QuotaAdmin(admin.ModelAdmin[Quota]):
     """Figures by team, pool and time."""
 
     list_display = ("team", "pool", "guaranteed", "limit", "weight", "valid_from", "valid_to")

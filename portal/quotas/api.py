@@ -25,7 +25,7 @@ class QuotaListView(APIView):
         )
         names = teams.team_names()
         paging = Paging()
-        page = paging.paginate_queryset(rows, request, view=self)  # type: ignore[type-var]
+        page = paging.paginate_queryset(rows, request, view=self)
         return paging.get_paginated_response([_quota(row, names) for row in page or []])
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from portal.common import audit
 from portal.common.errors import Conflict, Invalid, Missing
 from portal.inventory import services as inventory
+from portal.inventory.calendar import Span
 from portal.inventory.models import CommitmentKind, Pool
 from portal.inventory.services import Promise
 from portal.quotas import bounds
@@ -145,8 +146,8 @@ def _refuse_if_worse(before: Excess, quota: Quota, now: datetime) -> None:
         raise _fenced(quota, next(f for f in after[1] if f.from_at <= at < f.to_at))
 
 
-def _over_fence(fences: Sequence[bounds.Fence]) -> list[bounds.Span]:
-    return [bounds.Span(f.from_at, f.to_at, -f.left) for f in fences if f.left < 0]
+def _over_fence(fences: Sequence[bounds.Fence]) -> list[Span]:
+    return [Span(f.from_at, f.to_at, -f.left) for f in fences if f.left < 0]
 
 
 def _above_limit(quota: Quota, bound: bounds.Bound) -> Conflict:

@@ -1,18 +1,14 @@
 """Reservations in the admin: to read only, since each move has its service."""
 
-from typing import TYPE_CHECKING, Any
-
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
 from portal.reservations.models import Reservation
 
-_Admin = admin.ModelAdmin[Any] if TYPE_CHECKING else admin.ModelAdmin
-
 
 @admin.register(Reservation)
-class ReservationAdmin(_Admin):
+class ReservationAdmin(admin.ModelAdmin[Reservation]):
     """The calendar as a list."""
 
     list_display = ("id", "team", "pool", "gpus", "source", "starts_at", "ends_at", "state")

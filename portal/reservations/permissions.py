@@ -12,7 +12,7 @@ from portal.teams.permissions import ASK, UNKNOWN, Rule, Unknown, anywhere, of_t
 
 def team_of(kwargs: Mapping[str, object]) -> int | Unknown | None:
     """The team a reservation belongs to."""
-    found = Reservation.objects.filter(pk=kwargs["reservation_id"])
+    found = Reservation.objects.filter(pk=int(str(kwargs["reservation_id"])))
     return next(iter(found.values_list("team_id", flat=True)), UNKNOWN)
 
 

@@ -24,9 +24,9 @@ def periods(draw: st.DrawFn) -> tuple[datetime, datetime]:
     return at(first), at(first + draw(st.integers(1, 8)))
 
 
-spans = st.builds(lambda p, g: Span(*p, g), periods(), st.integers(0, 8))
+spans = st.builds(lambda p, g: Span(p[0], p[1], g), periods(), st.integers(0, 8))
 holds = st.builds(
-    lambda p, blocks, size, adds: Hold(*p, blocks * (size or 1), size, adds),
+    lambda p, blocks, size, adds: Hold(p[0], p[1], blocks * (size or 1), size, adds),
     periods(),
     st.integers(1, 3),
     st.sampled_from([None, None, 1, 2, 4]),

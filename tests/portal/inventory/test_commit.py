@@ -23,6 +23,10 @@ def pool() -> Pool:
     return a_pool(nodes=2)
 
 
+def first_node(pool: Pool) -> int:
+    return pool.nodes.values_list("pk", flat=True)[0]
+
+
 @pytest.fixture
 def team() -> Team:
     return a_team()
@@ -149,7 +153,7 @@ def test_a_pool_already_short_still_lets_a_promise_shrink(
     pool: Pool, team: Team, now: datetime
 ) -> None:
     promise(pool, team, now, source_id=1, gpus=16, ends_at=None)
-    services.remove_node(node_id=pool.nodes.first().pk, now=now)
+    services.remove_node(node_id=first_node(pool), now=now)
     promise(pool, team, now, source_id=1, gpus=12, ends_at=None)
     with pytest.raises(Conflict):
         promise(pool, team, now, source_id=1, gpus=13, ends_at=None)
@@ -181,7 +185,7 @@ def test_maintenance_takes_its_node_away_while_it_lasts(
     pool: Pool, team: Team, now: datetime
 ) -> None:
     services.plan_maintenance(
-        node_id=pool.nodes.first().pk, starts_at=now + 2 * HOUR, ends_at=now + 3 * HOUR, now=now,
+        node_id=first_node(pool), starts_at=now + 2 * HOUR, ends_at=now + 3 * HOUR, now=now,
         actor_id=None,
     )  # fmt: skip
     with pytest.raises(Conflict) as refused:

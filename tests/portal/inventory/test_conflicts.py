@@ -20,6 +20,10 @@ def pool() -> Pool:
     return a_pool(nodes=3)
 
 
+def first_node(pool: Pool) -> int:
+    return pool.nodes.values_list("pk", flat=True)[0]
+
+
 @pytest.fixture
 def team() -> Team:
     return a_team()
@@ -45,7 +49,7 @@ def test_a_pool_that_adds_up_has_no_conflict(pool: Pool, team: Team, now: dateti
 def test_a_lost_node_makes_a_conflict_without_end(pool: Pool, team: Team, now: datetime) -> None:
     promise(pool, team, now, 1, 18, timedelta(0), None)
     promise(pool, team, now, 2, 4, DAY, 2 * DAY)
-    services.remove_node(node_id=pool.nodes.first().pk, now=now)
+    services.remove_node(node_id=first_node(pool), now=now)
     (found,) = selectors.list_conflicts(now=now)
     assert (found.measure, found.cause, found.pool_name) == ("sum", Cause.CAPACITY, pool.name)
     assert (found.from_at, found.to_at) == (now, None)
@@ -58,7 +62,7 @@ def test_maintenance_makes_a_conflict_for_as_long_as_it_lasts(
 ) -> None:
     promise(pool, team, now, 1, 20, timedelta(0), None)
     services.plan_maintenance(
-        node_id=pool.nodes.first().pk, starts_at=now + 90 * DAY, ends_at=now + 91 * DAY, now=now,
+        node_id=first_node(pool), starts_at=now + 90 * DAY, ends_at=now + 91 * DAY, now=now,
         actor_id=None,
     )  # fmt: skip
     (found,) = selectors.list_conflicts(now=now)
@@ -73,7 +77,7 @@ def test_a_node_that_is_down_counts_only_within_the_horizon(
 ) -> None:
     promise(pool, team, now, 1, 24, 3 * DAY, 5 * DAY)
     promise(pool, team, now, 2, 24, 30 * DAY, 31 * DAY)
-    services.node_down(node_id=pool.nodes.first().pk, now=now)
+    services.node_down(node_id=first_node(pool), now=now)
     (found,) = selectors.list_conflicts(now=now)
     assert (found.cause, found.from_at, found.to_at) == (Cause.DOWN, now + 3 * DAY, now + 5 * DAY)
     assert (found.short, found.down) == (8, 8)
@@ -86,7 +90,7 @@ def test_a_shape_that_lost_its_nodes_is_a_conflict_though_the_sum_holds(
 ) -> None:
     promise(pool, team, now, 1, 12, timedelta(0), DAY, shape=6)
     promise(pool, team, now, 2, 3, timedelta(0), DAY, shape=3)
-    services.node_down(node_id=pool.nodes.first().pk, now=now)
+    services.node_down(node_id=first_node(pool), now=now)
     (found,) = selectors.list_conflicts(now=now)
     assert (found.measure, found.cause) == ("shape", Cause.DOWN)
     assert (found.capacity, found.committed, found.short) == (16, 15, 3)
@@ -94,10 +98,10 @@ def test_a_shape_that_lost_its_nodes_is_a_conflict_though_the_sum_holds(
 
 def test_a_node_that_returns_resolves_the_conflict(pool: Pool, team: Team, now: datetime) -> None:
     promise(pool, team, now, 1, 24, timedelta(0), None)
-    node = pool.nodes.first()
-    services.node_down(node_id=node.pk, now=now)
+    node_id = first_node(pool)
+    services.node_down(node_id=node_id, now=now)
     assert len(selectors.list_conflicts(now=now, pool_id=pool.pk)) == 1
-    services.node_up(node_id=node.pk, now=now + HOUR)
+    services.node_up(node_id=node_id, now=now + HOUR)
     assert selectors.list_conflicts(now=now + HOUR) == []
 
 
@@ -107,6 +111,6 @@ def test_conflicts_of_many_pools_cost_the_same_few_queries(
     for number in range(6):
         pool = a_pool(f"pool-{number}", nodes=2)
         promise(pool, team, now, number, 16, timedelta(0), None)
-        services.node_down(node_id=pool.nodes.first().pk, now=now)
+        services.node_down(node_id=first_node(pool), now=now)
     with django_assert_max_num_queries(6):  # type: ignore[operator]
         assert len(selectors.list_conflicts(now=now)) == 6

@@ -7,7 +7,14 @@ import pytest
 from portal.common.errors import Conflict, Invalid, Missing
 from portal.common.models import AuditEvent
 from portal.inventory import selectors, services
-from portal.inventory.models import ClusterKind, ClusterMode, NamespaceOwner, Node
+from portal.inventory.models import (
+    Cluster,
+    ClusterKind,
+    ClusterMode,
+    NamespaceOwner,
+    Node,
+    Pool,
+)
 from tests.builders import a_cluster, a_pool, a_team
 
 pytestmark = pytest.mark.django_db
@@ -99,7 +106,7 @@ def test_an_owner_named_wrongly_and_at_once_corrected_leaves_no_trace_in_time(
 
 
 def test_clusters_and_pools_are_registered_once(now: datetime) -> None:
-    for _ in range(2):
+    def register() -> tuple[Cluster, Pool]:
         cluster = services.register_cluster(
             name="lab", kind=ClusterKind.SIMULATED, now=now, actor_id=None
         )
@@ -107,6 +114,10 @@ def test_clusters_and_pools_are_registered_once(now: datetime) -> None:
             cluster_id=cluster.pk, name="t4", gpu_model="T4", memory_mib=15360, now=now,
             actor_id=None,
         )  # fmt: skip
+        return cluster, pool
+
+    cluster, pool = register()
+    assert register() == (cluster, pool)
     for _ in range(2):
         services.change_cluster(
             cluster_id=cluster.pk, mode=ClusterMode.OBSERVE, settings={}, stale_after_seconds=60,

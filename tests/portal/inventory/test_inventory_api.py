@@ -26,6 +26,10 @@ def pool() -> Pool:
     return a_pool(nodes=2)
 
 
+def first_node(pool: Pool) -> int:
+    return pool.nodes.values_list("pk", flat=True)[0]
+
+
 @pytest.fixture
 def team() -> Team:
     return a_team()
@@ -45,7 +49,7 @@ def book(pool: Pool, team: Team, now: datetime, start: timedelta, end: timedelta
     )  # fmt: skip
 
 
-def get(client: Client, path: str, **given: object) -> Any:
+def get(client: Client, path: str, **given: str | int) -> Any:
     response = client.get(f"/api/v1/{path}", given)
     assert response.status_code == 200, response.content
     return response.json()
@@ -76,7 +80,7 @@ def test_a_calendar_shows_steps_and_blocks_with_team_names(
     evening = timedelta(hours=14)  # 23:00 in Seoul: the block crosses midnight and stays one
     book(pool, team, now, evening, evening + 2 * HOUR)
     services.plan_maintenance(
-        node_id=pool.nodes.first().pk, starts_at=now + DAY, ends_at=now + 2 * DAY, now=now,
+        node_id=first_node(pool), starts_at=now + DAY, ends_at=now + 2 * DAY, now=now,
         actor_id=None, reason="New driver",
     )  # fmt: skip
     body = get(member, f"pools/{pool.pk}/calendar", **{"from": now.isoformat()})
@@ -121,7 +125,7 @@ def test_an_offset_may_be_written_as_it_is(member: Client, pool: Pool) -> None:
 
 
 def test_nodes_are_filtered_and_paged(member: Client, pool: Pool, now: datetime) -> None:
-    services.node_down(node_id=pool.nodes.first().pk, now=now, reason="NotReady")
+    services.node_down(node_id=first_node(pool), now=now, reason="NotReady")
     body = get(member, "nodes", page_size=1)
     assert (body["count"], len(body["results"])) == (2, 1)
     (down,) = get(member, "nodes", state="down")["results"]

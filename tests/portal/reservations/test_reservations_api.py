@@ -73,7 +73,7 @@ def test_others_see_the_block_alone(client: Client, booked: Reservation, role: R
 def test_the_list_filters_and_pages(client: Client, booked: Reservation, team: Team) -> None:
     signed_in(client, Role.MEMBER, team)
 
-    def count(**given: object) -> int:
+    def count(**given: str | int) -> int:
         return int(client.get("/api/v1/reservations", given).json()["count"])
 
     assert count() == count(team=team.pk) == count(pool=booked.pool_id) == 1

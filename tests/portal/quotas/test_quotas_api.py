@@ -29,7 +29,7 @@ def test_figures_are_open_to_the_organisation_at_any_instant(
     assert [(q["team"]["name"], q["guaranteed"], q["limit"]) for q in body["results"]] == [
         ("Vision", 8, 12), ("Speech", 4, 12),
     ]  # fmt: skip
-    later = {"team": vision.pk, "pool": pool.pk, "at": "2026-11-06T00:00:00Z"}
+    later: dict[str, str | int] = {"team": vision.pk, "pool": pool.pk, "at": "2026-11-06T00:00:00Z"}
     (found,) = client.get("/api/v1/quotas", later).json()["results"]
     assert (found["guaranteed"], found["valid_from"]) == (6, "2026-11-05T00:00:00Z")
     assert client.get("/api/v1/quotas", {"at": "soon"}).status_code == 422
