@@ -3,6 +3,7 @@
 import sqlite3
 import tempfile
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ def overlaps(entries: list[Entry]) -> list[tuple[str, int]]:
     found = []
     for device, spans in held.items():
         spans.sort()
-        if any(end > start for (_, end), (start, _) in zip(spans, spans[1:], strict=False)):
+        if any(end > start for (_, end), (start, _) in pairwise(spans)):
             found.append(device)
     return found
 

@@ -110,9 +110,7 @@ def pool_of(cluster: Cluster, name: str) -> Pool:
 def pods_of(port: SimulatedCluster, name: str) -> list[Manifest]:
     """The pods of a job by its name, those that are there."""
     return [
-        item
-        for item in port.pods().items
-        if item["metadata"]["ownerReferences"][0]["name"] == name
+        item for item in port.pods().items if item["metadata"]["ownerReferences"][0]["name"] == name
     ]
 
 
