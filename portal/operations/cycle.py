@@ -1,13 +1,12 @@
-"""One turn of one cluster: see, decide, write. The live loop and the demo's history share it."""
+"""One turn of one cluster: see, decide, write, as the periodic tasks do it, at any instant.
 
-import logging
+For the demo's history and for tests that walk the straight path; live, each step is a task.
+"""
+
 from datetime import datetime
 
-from portal.inventory.models import Cluster
 from portal.kubernetes import services as kubernetes
 from portal.scheduling import services as scheduling
-
-log = logging.getLogger(__name__)
 
 
 def turn(*, cluster_id: int, now: datetime) -> str:
@@ -20,15 +19,3 @@ def turn(*, cluster_id: int, now: datetime) -> str:
     if not seen.error:
         kubernetes.sync_cluster(cluster_id=cluster_id, now=now)  # 3. make it so
     return seen.error
-
-
-def turn_all(*, now: datetime) -> int:
-    """Turn every cluster; one that fails is logged and the others go on. Returns the failures."""
-    failures = 0
-    for cluster in Cluster.objects.all():
-        try:
-            failures += bool(turn(cluster_id=cluster.pk, now=now))
-        except Exception:
-            log.exception("cluster %s could not be served", cluster.name)
-            failures += 1
-    return failures

@@ -1,35 +1,46 @@
-"""The live loop of an embedded installation: each round serves every cluster, then the slow chores."""
+"""The live loop of an embedded installation: the periodic table that workers run, in one process.
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+Without a broker a task asked for runs at once, so a round is: everything that is due, in the
+table's order. What fails is logged and due again at its next time.
+"""
+
+import logging
+import time
+from dataclasses import dataclass, field
+
+from celery import current_app
 
 from portal.common import clock
-from portal.finance import services as finance
-from portal.operations import cycle, tenants
-from portal.requests import services as requests
+from portal.operations import tenants
 
-CHORES_EVERY = timedelta(seconds=60)
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class Loop:
-    """One round at a time; remembers only when the chores were last done."""
+    """Remembers when each entry of the table ran last; `simulated` brings the cluster's people."""
 
     simulated: bool
-    chores_at: datetime | None = None
+    ran_at: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Know every room's tasks, as a worker does when it starts."""
+        current_app.loader.import_default_modules()
 
     def round(self) -> None:
-        """Serve every cluster once, at the organisation's time."""
-        now = clock.now()
-        cycle.turn_all(now=now)
+        """Run what is due; reservations that opened are then put to use."""
+        for entry in current_app.conf.beat_schedule.values():
+            self._run_if_due(entry["task"], entry["schedule"])
         if self.simulated:
-            tenants.use_open_reservations(now=now)
-        self._chores(now)
+            tenants.use_open_reservations(now=clock.now())
 
-    def _chores(self, now: datetime) -> None:
-        real = clock.real_now()
-        if self.chores_at is not None and real - self.chores_at < CHORES_EVERY:
+    def _run_if_due(self, name: str, seconds: float) -> None:
+        last = self.ran_at.get(name)
+        # Half a second early is on time: a round never falls on the instant.
+        if last is not None and time.monotonic() - last < seconds - 0.5:
             return
-        self.chores_at = real
-        requests.expire_due(now=now)
-        finance.compute_month(month_start=now, now=now)
+        self.ran_at[name] = time.monotonic()
+        try:
+            current_app.tasks[name]()
+        except Exception:
+            log.exception("%s failed; it is tried again in %s s", name, seconds)
