@@ -46,14 +46,14 @@ def hold(
     what makes no sense as asked, `Missing` for an unknown team or pool, `Conflict` "above_limit",
     "guarantee_exceeded" or "overcommitted" with the numbers of the instant that fails.
     """
-    _check_ask(gpus, gpus_per_node, zone)
-    starts_at = _check_times(starts_at, ends_at, now)
     inventory.lock_pool(pool_id=pool_id)
-    if not Team.objects.filter(pk=team_id).exists():
-        raise Missing
     already = _already(request_id)
     if already is not None:
         return already
+    _check_ask(gpus, gpus_per_node, zone)
+    starts_at = _check_times(starts_at, ends_at, now)
+    if not Team.objects.filter(pk=team_id).exists():
+        raise Missing
     _check_quota(team_id, pool_id, gpus, starts_at, ends_at, now, source)
     row = Reservation.objects.create(
         team_id=team_id, pool_id=pool_id, gpus=gpus, gpus_per_node=gpus_per_node, source=source,

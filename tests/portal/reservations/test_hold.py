@@ -184,7 +184,12 @@ def test_an_unknown_team_or_pool_is_missing(pool: Pool, team: Team, now: datetim
 def test_one_request_becomes_one_booking_however_often_it_is_carried_out(
     pool: Pool, team: Team, now: datetime
 ) -> None:
-    assert hold(team, pool, now, request_id=5).pk == hold(team, pool, now, request_id=5).pk
+    first = hold(team, pool, now, request_id=5)
+    late = services.hold(
+        team_id=team.pk, pool_id=pool.pk, gpus=4, starts_at=now + HOUR, ends_at=now + 5 * HOUR,
+        zone="Asia/Seoul", request_id=5, actor_id=None, now=now + 9 * HOUR,
+    )  # fmt: skip
+    assert hold(team, pool, now, request_id=5).pk == late.pk == first.pk
     assert Commitment.objects.count() == AuditEvent.objects.count() == 1
 
 
