@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from portal.inventory import calendar
 from portal.inventory.calendar import Condition, Hold, Period, Shortfall, Span
@@ -150,29 +150,6 @@ def fit_of(short: Shortfall, kept: Sequence[CommitmentRow]) -> Fit:
         gpus_per_node=short.per_node,
         blocking=tuple(sorted(holders, key=lambda r: (-r.gpus, r.starts_at, r.source_id))),
     )
-
-
-def earliest_fit(
-    *,
-    pool_id: int,
-    gpus: int,
-    duration: timedelta,
-    after: datetime,
-    before: datetime,
-    gpus_per_node: int | None = None,
-    adds: bool = True,
-) -> datetime | None:
-    """The first start in [after, before) at which so many GPUs are free for so long."""
-    window = Period(after, before + duration)
-    nodes = rows.get_bookable(pool_id, window)
-    holds = [r.hold for r in rows.get_commitments([pool_id], window)]
-    edges = {h.to_at for h in holds} | {n.from_at for n in nodes} | {after}
-    for start in sorted(edge for edge in edges if after <= edge < before):
-        ask = Hold(start, start + duration, gpus, gpus_per_node, adds)
-        slot = Period(ask.from_at, ask.to_at)
-        if calendar.first_shortfall(nodes, holds, old=(), new=[ask], window=slot) is None:
-            return start
-    return None
 
 
 def capacity_pieces(*, pool_id: int, from_at: datetime, to_at: datetime) -> list[CapacityPiece]:

@@ -266,10 +266,3 @@ def is_stale(*, cluster: Cluster, real_now: datetime) -> bool:
     if cluster.seen_real_at is None:
         return True
     return real_now - cluster.seen_real_at > timedelta(seconds=cluster.stale_after_seconds)
-
-
-def get_pool_by_name(*, cluster_id: int, name: str) -> int | None:
-    """The id of a cluster's pool, if there is one of that name."""
-    return (
-        Pool.objects.filter(cluster_id=cluster_id, name=name).values_list("pk", flat=True).first()
-    )

@@ -65,29 +65,6 @@ def test_an_answer_that_does_not_fit_names_when_and_who(now: datetime) -> None:
     ).fits  # fmt: skip
 
 
-def test_the_earliest_fit_is_where_a_promise_ends_or_a_node_comes_back(now: datetime) -> None:
-    pool, team = a_pool(nodes=1), a_team()
-    services.commit(
-        pool_id=pool.pk, kind=CommitmentKind.RESERVATION, source_id=7, team_id=team.pk, gpus=5,
-        starts_at=now + HOUR, ends_at=now + 4 * HOUR, now=now,
-    )  # fmt: skip
-    services.plan_maintenance(
-        node_id=pool.nodes.get().pk, starts_at=now + 5 * HOUR, ends_at=now + 6 * HOUR, now=now,
-        actor_id=None,
-    )  # fmt: skip
-
-    def earliest(gpus: int, hours: int) -> datetime | None:
-        return selectors.earliest_fit(
-            pool_id=pool.pk, gpus=gpus, duration=hours * HOUR, after=now, before=now + 24 * HOUR
-        )
-
-    assert earliest(3, 2) == now
-    assert earliest(4, 1) == now
-    assert earliest(8, 1) == now
-    assert earliest(8, 2) == now + 6 * HOUR
-    assert earliest(9, 1) is None
-
-
 def test_a_listed_pool_adds_up(now: datetime) -> None:
     pool = a_pool(nodes=3)
     first, second, _ = pool.nodes.order_by("name")
