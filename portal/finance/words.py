@@ -95,20 +95,25 @@ def verdict(found: Reconciliation) -> str:
 
 
 def summary(found: Reconciliation) -> str:
-    """Where the time went, in a sentence."""
+    """Where the time went, in a sentence, to the hour."""
     used = found.quantity(LineKind.USE)
     portion = 100 * used / found.capacity if found.capacity else 0
     return _(
         "Teams used %(used)s of %(capacity)s GPU-hours (%(portion)s %%). %(unused)s were reserved "
         "and not used, %(idle)s idle, %(away)s in maintenance or down."
     ) % {
-        "used": hours(used),
-        "capacity": hours(found.capacity),
-        "portion": formats.number(portion, 1),
-        "unused": hours(found.quantity(LineKind.RESERVED_UNUSED)),
-        "idle": hours(found.quantity(LineKind.IDLE, LineKind.IDLE_SHARE)),
-        "away": hours(found.quantity(LineKind.MAINTENANCE, LineKind.DOWN)),
+        "used": _whole(used),
+        "capacity": _whole(found.capacity),
+        "portion": formats.number(portion, 0),
+        "unused": _whole(found.quantity(LineKind.RESERVED_UNUSED)),
+        "idle": _whole(found.quantity(LineKind.IDLE, LineKind.IDLE_SHARE)),
+        "away": _whole(found.quantity(LineKind.MAINTENANCE, LineKind.DOWN)),
     }
+
+
+def _whole(gpu_milli_seconds: int) -> str:
+    """GPU-hours in a sentence: whole ones, since the table beside it is exact."""
+    return formats.number(gpu_hours(gpu_milli_seconds), 0)
 
 
 def listed(found: Iterable[str]) -> str:

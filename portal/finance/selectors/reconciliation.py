@@ -162,14 +162,14 @@ def _pools(
 
 
 def _capacity_and_cost(pool_id: int, from_at: datetime, to_at: datetime) -> tuple[int, int, bool]:
-    """What a pool had and cost, and whether it had a rate all the time."""
+    """What a pool had and cost, and whether it had a rate whenever it had nodes."""
     capacity = cost = 0
     has_rate = True
     for (stretch,) in cards.stretches([pool_id], from_at, to_at):
         part = measuring.capacity(pool_id=pool_id, from_at=stretch.from_at, to_at=stretch.to_at)
         capacity += part
         cost += pricing.amount(part, stretch.price.gpu_hour_micro, stretch.price.currency)
-        has_rate = has_rate and stretch.price.card_id is not None
+        has_rate = has_rate and (stretch.price.card_id is not None or part == 0)
     return capacity, cost, has_rate
 
 

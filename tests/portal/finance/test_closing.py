@@ -19,6 +19,7 @@ from tests.portal.finance.hand_worked import (
     WON,
     World,
     at,
+    statements_of,
     three_days,
 )
 
@@ -159,7 +160,7 @@ def adjustments(team_id: int | None) -> list[tuple[str, str, int, int]]:
     return [
         (line.adjusts, line.charged_to, line.gpu_milli_seconds // HOUR, line.amount_micro // WON)
         for line in StatementLine.objects.filter(
-            statement__team_id=team_id, kind=LineKind.ADJUSTMENT
+            statement__in=statements_of(team_id), kind=LineKind.ADJUSTMENT
         )
     ]
 

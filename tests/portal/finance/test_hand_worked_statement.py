@@ -11,6 +11,7 @@ from tests.portal.finance.hand_worked import (
     MONTH_STARTS,
     WON,
     World,
+    statements_of,
     three_days,
 )
 
@@ -31,7 +32,7 @@ def lines_of(team_id: int | None) -> list[tuple[str, str, int | None, int, int, 
             line.kind, line.charged_to, line.reservation_id, line.gpu_milli_seconds // HOUR,
             line.rate_micro // WON, line.amount_micro // WON,
         )
-        for line in StatementLine.objects.filter(statement__team_id=team_id)
+        for line in StatementLine.objects.filter(statement__in=statements_of(team_id))
     ]  # fmt: skip
 
 
