@@ -116,7 +116,8 @@ def change_node(state: State, node: Node, at: int) -> None:
     node.changed_at = at
     if node.ready:
         life = state.rules.mean_node_life
-        node.changes_at = at + chance.waiting_time(seed, life, "life", node.name, at)
+        lived = chance.waiting_time(seed, life, "life", node.name, at) if life else None
+        node.changes_at = None if lived is None else at + lived
     else:
         node.changes_at = at + chance.whole(seed, 1200, 21600, "repair", node.name, at)
         for job in _jobs_on(state, node):
