@@ -36,7 +36,7 @@ class UsageListView(APIView):
         )  # fmt: skip
         names = teams.team_names()
         paging = Paging()
-        page = paging.paginate_queryset(rows, request, view=self)  # type: ignore[type-var]
+        page = paging.paginate_queryset(rows, request, view=self)
         return paging.get_paginated_response([_sum(row, names) for row in page or []])
 
 

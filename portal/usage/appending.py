@@ -5,7 +5,7 @@ One prepared INSERT is several times quicker than model instances, and this is t
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -56,10 +56,10 @@ def append(rows: Iterable[Row]) -> int:
         return max(0, int(cursor.rowcount))
 
 
-class _Times(dict[datetime, object]):
+class _Times(dict[datetime, Any]):
     """Instants as the database writes them; the same few come in many rows."""
 
-    def __missing__(self, instant: datetime) -> object:
+    def __missing__(self, instant: datetime) -> Any:
         self[instant] = written = connection.ops.adapt_datetimefield_value(instant)
         return written
 

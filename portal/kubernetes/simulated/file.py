@@ -37,7 +37,7 @@ BEGIN SELECT RAISE(ABORT, 'the books are append-only'); END;
 CREATE TRIGGER books_no_delete BEFORE DELETE ON books
 BEGIN SELECT RAISE(ABORT, 'the books are append-only'); END;
 """
-KINDS: dict[str, type[Node] | type[Job] | type[Pod] | type[Stored]] = {
+KINDS: dict[str, type[Any]] = {
     "Node": Node, "Job": Job, "Pod": Pod, "Stored": Stored
 }  # fmt: skip
 
@@ -121,7 +121,10 @@ class File:
             "SELECT pod_uid, job_uid, namespace, node, devices, priority_class, from_s, to_s"
             " FROM books ORDER BY from_s, pod_uid"
         )
-        return [Entry(*row[:4], tuple(json.loads(row[4])), *row[5:]) for row in rows]
+        return [
+            Entry(pod, job, namespace, node, tuple(json.loads(devices)), klass, from_s, to_s)
+            for pod, job, namespace, node, devices, klass, from_s, to_s in rows
+        ]
 
 
 def create(

@@ -7,6 +7,7 @@ import pytest
 from portal.inventory.models import Cluster, Node, NodeOutage, NodeState
 from portal.kubernetes import services
 from portal.kubernetes.simulated.cluster import SimulatedCluster
+from portal.teams.models import Team
 from portal.usage.models import LedgerEntry
 from portal.workloads.models import Kind, Pod, StageEvent, Workload, WorkloadState
 from scheduler_core.traces import Job
@@ -43,7 +44,7 @@ def everything() -> list[object]:
     """All rows a look may touch, but for when they were seen."""
     found: list[object] = []
     for model in (Workload, Pod, StageEvent, LedgerEntry, Node, NodeOutage):
-        rows = [dict(row) for row in model.objects.order_by("pk").values()]  # type: ignore[attr-defined]
+        rows = [dict(row) for row in model.objects.order_by("pk").values()]
         found += [{k: v for k, v in row.items() if k != "seen_at"} for row in rows]
     return found
 
@@ -59,7 +60,7 @@ def test_nodes_and_jobs_of_a_trace_become_rows(cluster: Cluster) -> None:
     }  # fmt: skip
     row = Workload.objects.get(team__slug="vision")
     assert (row.team, row.pool, row.tasks, row.gpu_milli) == (
-        builders.Team.objects.get(slug="vision"), world.pool_of(cluster, "a100"), 1, 4000
+        Team.objects.get(slug="vision"), world.pool_of(cluster, "a100"), 1, 4000
     )  # fmt: skip
     assert row.user in (minji, junho)
     assert row.kind in Kind.values

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from portal.kubernetes import diff, manifests
 from portal.kubernetes.manifests import PoolShape, Target
 from portal.kubernetes.port import MANAGER, Manifest
+from portal.kubernetes.simulated import building
 from portal.kubernetes.simulated.cluster import SimulatedCluster
 from tests.portal.kubernetes import world
 
@@ -92,7 +93,7 @@ def test_after_applying_a_difference_there_is_none(
     rounds: list[dict[str, tuple[int, int]]],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        world.building.create(Path(folder) / "lab.cluster", world.a_plan())
+        building.create(Path(folder) / "lab.cluster", world.a_plan())
         port = SimulatedCluster(Path(folder) / "lab.cluster")
         for number, figure in enumerate(rounds):
             found = diff.compare(wanted(figure), everything(port))

@@ -6,6 +6,7 @@ import pytest
 
 from portal.kubernetes import manifests
 from portal.kubernetes.port import MANAGER, FieldConflict, NotFound, Refused, StaleVersion
+from portal.kubernetes.simulated import building
 from portal.kubernetes.simulated.cluster import SimulatedCluster
 from tests.portal.kubernetes import world
 from tests.portal.kubernetes.world import START, minutes
@@ -75,7 +76,7 @@ def test_the_total_binds_though_each_class_has_room(port: SimulatedCluster) -> N
 
 
 def test_without_our_classes_nothing_is_let_in(folder: Path) -> None:
-    world.building.create(folder / "bare.cluster", world.a_plan())
+    building.create(folder / "bare.cluster", world.a_plan())
     port = SimulatedCluster(folder / "bare.cluster")
     port.submit(world.a_spec("train"))
     port.advance(START + minutes(1))

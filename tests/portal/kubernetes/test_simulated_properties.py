@@ -74,11 +74,11 @@ def overlaps(entries: list[Entry]) -> list[tuple[str, int]]:
     for entry in entries:
         for device in entry.devices:
             held[entry.node, device].append((entry.from_s, entry.to_s))
-    found = []
-    for device, spans in held.items():
+    found: list[tuple[str, int]] = []
+    for place, spans in held.items():
         spans.sort()
         if any(end > start for (_, end), (start, _) in pairwise(spans)):
-            found.append(device)
+            found.append(place)
     return found
 
 

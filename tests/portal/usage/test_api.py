@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import Client
 
-from portal.teams.models import Role
+from portal.teams.models import Role, User
 from tests import builders
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def world(db: None) -> dict[str, int]:
 
 def ask(client: Client, username: str, more: str = "") -> list[dict[str, object]]:
     """The results somebody gets."""
-    client.force_login(builders.User.objects.get(username=username))
+    client.force_login(User.objects.get(username=username))
     response = client.get(f"/api/v1/usage?{PERIOD}{more}")
     assert response.status_code == 200
     results: list[dict[str, object]] = response.json()["results"]
@@ -60,7 +60,7 @@ def test_asking_for_another_team_gives_nothing(client: Client, world: dict[str, 
 def test_a_period_that_ends_before_it_begins_is_refused(
     client: Client, world: dict[str, int]
 ) -> None:
-    client.force_login(builders.User.objects.get(username="jihye"))
+    client.force_login(User.objects.get(username="jihye"))
     response = client.get("/api/v1/usage?from=2026-11-02T12:00:00Z&to=2026-11-01T12:00:00Z")
     assert response.status_code == 422
     assert "to" in response.json()["fields"]

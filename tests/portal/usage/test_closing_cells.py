@@ -31,9 +31,10 @@ def a_pod(pool: Pool, gpus: int = 2, **columns: object) -> Pod:
     """A pod of vision's that holds GPUs since 12:02, last seen at 13:00."""
     team = builders.a_team("vision")
     work = builders.a_workload(team, pool, gpu_milli=1000 * gpus)
-    given = {"charged_to": ChargedTo.GUARANTEED, **columns}
-    pod = builders.a_pod(work, pool.nodes.first(), scheduled_at=at(2), **given)
-    Pod.objects.filter(pk=pod.pk).update(seen_at=at(60))
+    pod = builders.a_pod(work, pool.nodes.first(), scheduled_at=at(2))
+    given = {"charged_to": ChargedTo.GUARANTEED, "seen_at": at(60), **columns}
+    Pod.objects.filter(pk=pod.pk).update(**given)
+    pod.refresh_from_db()
     return pod
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from portal.inventory import services as inventory
 from portal.inventory.models import Pool
+from portal.teams.models import Team
 from portal.workloads import services
 from portal.workloads.models import ChargedTo, Pod, StageEvent, Workload, WorkloadState
 from portal.workloads.seen import SeenPod, SeenWorkload
@@ -158,7 +159,7 @@ def test_a_namespace_that_changes_hands_takes_its_open_work_along(pool: Pool) ->
 
 
 def test_a_reservation_counts_only_if_it_is_the_teams_own(pool: Pool) -> None:
-    vision = builders.Team.objects.get(slug="vision")
+    vision = Team.objects.get(slug="vision")
     own = builders.a_reservation(vision, pool, at(0), hours=2)
     others = builders.a_reservation(builders.a_team("speech"), pool, at(0), hours=2)
     look(
