@@ -1,4 +1,4 @@
-"""Web and loop in one process tree, for a demo or a single machine: ends whole on Ctrl-C.
+"""Web and loop in one process tree, for a demo on a single machine: ends whole on Ctrl-C.
 
 The web server is a child process; the loop runs here, so that one interrupt ends both. If either
 dies, the other is ended too.
@@ -11,10 +11,16 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 
+from django.conf import settings
+from django.core.management.base import CommandError
 from django.db import close_old_connections
+
+from portal.common import clock
+from portal.operations import history
+from portal.operations.loop import Loop
 
 log = logging.getLogger(__name__)
 GRACE_SECONDS = 10
@@ -69,8 +75,29 @@ def stop_web(web: subprocess.Popen[bytes]) -> None:
         web.wait()
 
 
+def web_and_loop(
+    *, port: int, speed: int, say: Callable[[str], object], greet: Callable[[], None] = lambda: None
+) -> None:
+    """Serve pages and turn every cluster until `Stopped`; the organisation's time goes on.
+
+    Raises `CommandError` when the web server does not start.
+    """
+    history.go_on(real_at=clock.real_now(), speed=speed)
+    web = start_web(port)
+    try:
+        if not wait_for_web(web, port, seconds=30):
+            raise CommandError("The web server did not start; its own words stand above.")
+        say(f"\nEvenshare answers at http://127.0.0.1:{port}/ (Ctrl-C ends it)\n")
+        greet()
+        loop = Loop(simulated=True)
+        every(settings.TICK_SECONDS, loop.round, while_alive=lambda: web.poll() is None)
+    finally:
+        stop_web(web)
+        history.pause(real_at=clock.real_now(), speed=speed)
+
+
 @contextlib.contextmanager
-def stopping_on_signals():  # type: ignore[no-untyped-def]  # a generator of nothing
+def stopping_on_signals() -> Iterator[None]:
     """Turn SIGINT and SIGTERM into `Stopped` once, and swallow it at the end of the block."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:

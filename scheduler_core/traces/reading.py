@@ -92,7 +92,9 @@ def lines_of(stream: BinaryIO) -> Iterator[str]:
         raise NotThisFormat(f"the gzip stream is damaged: {damage}") from damage
     finally:
         # The stream belongs to the caller: let go of it, do not close it.
-        text.detach()
+        # Left unread, this runs when the generator is thrown away; the stream may be closed by then.
+        if not text.closed:
+            text.detach()
         buffered.detach()
 
 

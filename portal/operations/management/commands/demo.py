@@ -14,7 +14,6 @@ from django.db.migrations.loader import MigrationLoader
 from portal.common import clock
 from portal.common.models import ClockAnchor
 from portal.operations import history, organisation, running
-from portal.operations.loop import Loop
 from portal.teams.models import User
 
 
@@ -41,7 +40,10 @@ class Command(BaseCommand):
             if not ClockAnchor.objects.exists():
                 self._make(speed)
             if not only_make:
-                self._run(port, speed)
+                running.web_and_loop(
+                    port=port, speed=speed, say=self._say, greet=lambda: self._greet(speed)
+                )
+                self._say("Stopped. `make demo` goes on where it was.")
 
     def _bring_database_up_to_date(self) -> None:
         if connection.vendor != "sqlite":
@@ -72,23 +74,8 @@ class Command(BaseCommand):
         self.stdout.write(text)
         self.stdout.flush()
 
-    def _run(self, port: int, speed: int) -> None:
-        history.go_on(real_at=clock.real_now(), speed=speed)
-        web = running.start_web(port)
-        try:
-            if not running.wait_for_web(web, port, seconds=30):
-                raise CommandError("The web server did not start; its own words stand above.")
-            self._greet(port, speed)
-            loop = Loop(simulated=True)
-            running.every(settings.TICK_SECONDS, loop.round, while_alive=lambda: web.poll() is None)
-        finally:
-            running.stop_web(web)
-            history.pause(real_at=clock.real_now(), speed=speed)
-            self._say("\nStopped. `make demo` goes on where it was.")
-
-    def _greet(self, port: int, speed: int) -> None:
+    def _greet(self, speed: int) -> None:
         roles = {p.username: (p.role.label, p.team.capitalize()) for p in organisation.PEOPLE}
-        self._say(f"\nEvenshare answers at http://127.0.0.1:{port}/ (Ctrl-C ends it)\n")
         self._say(f"  password for everybody: {organisation.PASSWORD}")
         for username in organisation.SHOWN_LOGINS:
             role, team = roles[username]
