@@ -91,11 +91,11 @@ def lines_of(stream: BinaryIO) -> Iterator[str]:
     except (EOFError, gzip.BadGzipFile, zlib.error) as damage:
         raise NotThisFormat(f"the gzip stream is damaged: {damage}") from damage
     finally:
-        # The stream belongs to the caller: let go of it, do not close it.
-        # Left unread, this runs when the generator is thrown away; the stream may be closed by then.
-        if not text.closed:
+        # The stream belongs to the caller: let go of it, do not close it. Left unread, this runs
+        # when the generator is thrown away, and the caller may have closed the stream by then.
+        if not stream.closed:
             text.detach()
-        buffered.detach()
+            buffered.detach()
 
 
 def table(
