@@ -8,7 +8,7 @@ RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 PIP := $(BIN)/pip --disable-pip-version-check --quiet install --constraint constraints.txt
 
-.PHONY: demo test lint types contracts checks unit browser bench clean
+.PHONY: demo test lint types contracts checks unit browser test-cluster bench clean
 
 demo: $(RUN)
 	@exec $(BIN)/python manage.py demo --port $(PORT)
@@ -29,7 +29,7 @@ $(DEV): pyproject.toml constraints.txt | $(BIN)/pip
 
 test: $(DEV)
 	@$(BIN)/python tests/services.py
-	@$(MAKE) --no-print-directory lint contracts types checks unit browser
+	@$(MAKE) --no-print-directory lint contracts types checks unit browser test-cluster
 
 lint: $(DEV)
 	$(BIN)/ruff format --check .
@@ -48,10 +48,15 @@ checks: $(DEV)
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 unit: $(DEV)
-	$(BIN)/pytest -q -n 2 -m 'not browser'
+	$(BIN)/pytest -q -n 2 -m 'not browser and not cluster'
 
 browser: $(DEV)
 	$(BIN)/pytest -q -m browser tests/browser
+
+# Against a real API server: KUBEBUILDER_ASSETS names a folder with etcd and kube-apiserver, or
+# KUBECONFIG_TEST a cluster to throw away. Without either it says what it skipped, by name.
+test-cluster: $(DEV)
+	$(BIN)/pytest -q -rs -m cluster tests/cluster
 
 bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks

@@ -2,7 +2,7 @@
 
 `KUBEBUILDER_ASSETS` names a folder with `etcd` and `kube-apiserver` (the envtest convention) and,
 where pods are to be placed and jobs to be driven, `kube-scheduler` and `kube-controller-manager`.
-People come from a token file: `admin` is a cluster admin, every other name has what RBAC gives it.
+One token belongs to a cluster admin; all others sign in as service accounts, as in production.
 No kubelet runs: nodes are objects, and `kubelet.py` moves pods on by patching their status.
 """
 
@@ -45,7 +45,7 @@ class Server:
 
     home: Path
     binaries: Path
-    people: dict[str, str] = field(default_factory=dict)
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
     port: int = field(default_factory=free_port)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     logs: list[IO[bytes]] = field(default_factory=list)
@@ -58,10 +58,9 @@ class Server:
     def start(self) -> None:
         """Start everything and wait until the API server is ready."""
         self.home.mkdir(parents=True, exist_ok=True)
-        self.people = {name: secrets.token_hex(16) for name in ("admin", "evenshare", "tenant")}
-        self._write_tokens()
+        self._write_token()
         self._keys()
-        self.kubeconfig("admin")
+        self._write_kubeconfig()
         self.start_etcd()
         self.start_api()
         for name in ("kube-scheduler", "kube-controller-manager"):
@@ -99,44 +98,35 @@ class Server:
         process.wait()
 
     def stop(self) -> None:
-        """End everything and remove the files."""
-        for process in reversed(self.processes.values()):
-            process.terminate()
+        """End everything and remove the files; nothing of it is worth an orderly end."""
         for process in self.processes.values():
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.kill()
+        for process in self.processes.values():
+            process.wait()
         for log in self.logs:
             log.close()
         shutil.rmtree(self.home, ignore_errors=True)
 
-    def kubeconfig(self, person: str) -> Path:
-        """Write and name a kubeconfig that signs in as this person."""
-        if person not in self.people:
-            raise KeyError(person)
-        path = self.home / f"{person}.kubeconfig"
+    @property
+    def kubeconfig(self) -> Path:
+        """A kubeconfig that signs in as the cluster admin."""
+        return self.home / "admin.kubeconfig"
+
+    def _write_kubeconfig(self) -> None:
+        authority = str(self.home / "certs" / "apiserver.crt")
+        cluster = {"server": self.url, "certificate-authority": authority}
         content = {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "test",
-            "clusters": [
-                {"name": "test", "cluster": {"server": self.url, "insecure-skip-tls-verify": True}}
-            ],
-            "users": [{"name": person, "user": {"token": self.people[person]}}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": person}}],
+            "clusters": [{"name": "test", "cluster": cluster}],
+            "users": [{"name": "admin", "user": {"token": self.token}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "admin"}}],
         }
-        path.write_text(json.dumps(content))
-        return path
+        self.kubeconfig.write_text(json.dumps(content))
 
-    def _write_tokens(self) -> None:
-        groups = {"admin": "system:masters"}
-        lines = [
-            f'{token},{name},{name},"{groups.get(name, "people")}"'
-            for name, token in self.people.items()
-        ]
-        (self.home / "tokens.csv").write_text("\n".join(lines) + "\n")
+    def _write_token(self) -> None:
+        (self.home / "tokens.csv").write_text(f'{self.token},admin,admin,"system:masters"\n')
 
     def _keys(self) -> None:
         subprocess.run(
@@ -145,7 +135,7 @@ class Server:
         )  # fmt: skip
 
     def _component(self, name: str) -> None:
-        config = str(self.home / "admin.kubeconfig")
+        config = str(self.kubeconfig)
         common = ["--kubeconfig", config, "--leader-elect=false", "--secure-port", "0"]
         if name == "kube-controller-manager":
             common += ["--controllers", "*,-node-lifecycle-controller,-taint-eviction-controller"]
@@ -162,7 +152,7 @@ class Server:
         until = time.monotonic() + PATIENCE_SECONDS
         trusting = ssl._create_unverified_context()
         request = urllib.request.Request(
-            f"{self.url}/readyz", headers={"Authorization": f"Bearer {self.people['admin']}"}
+            f"{self.url}/readyz", headers={"Authorization": f"Bearer {self.token}"}
         )
         while time.monotonic() < until:
             try:
