@@ -28,7 +28,8 @@ class Profile:
     """Free devices, CPU and memory of a node in steps.
 
     Where devices are shared each step also has a row of free milli-GPU per device: which device is
-    which matters there, while whole devices can be dealt out when work starts.
+    which matters there, while whole devices can be dealt out when work starts. `has_losses` tells
+    whether anything is ever taken, so that less may be free later than before.
     """
 
     def __init__(self, now: int, whole: int, amount: Amount, devices: Sequence[int] | None) -> None:
@@ -37,12 +38,14 @@ class Profile:
         self._cpu = [amount.cpu_milli]
         self._memory = [amount.memory_mib]
         self._rows = None if devices is None else [list(devices)]
+        self.has_losses = False
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Add and take what the changes say."""
         for change in changes:
             first, last = self._cut(change.start), self._cut(change.end)
             sign, amount = change.sign, change.amount
+            self.has_losses = self.has_losses or sign < 0
             for number in range(first, last):
                 self._cpu[number] += sign * amount.cpu_milli
                 self._memory[number] += sign * amount.memory_mib

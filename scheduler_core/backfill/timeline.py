@@ -42,6 +42,9 @@ class Timeline:
         self._seen: dict[int, tuple[int, Profile]] = {}
         self._exempted: dict[int, dict[frozenset[str], tuple[int, Profile]]] = {}
         self._queues: dict[tuple[int, Need, int, frozenset[str]], list[tuple[int, int]]] = {}
+        self._changes: dict[
+            tuple[int, Need, int, frozenset[str]], tuple[tuple[int, int], list[tuple[int, int]]]
+        ] = {}
         self._usable: dict[tuple[int, Need], Ints] = {}
 
     def copy(self) -> "Timeline":
@@ -171,19 +174,50 @@ class Timeline:
         """
         changes: list[tuple[int, int, int]] = []
         for node in nodes.tolist():
+            if duration == FOREVER and node in self.kept:
+                continue
+            known = self._changes_on(node, need, duration, exempt)
             before = 0
-            for moment in self._moments(node, after, duration, exempt):
-                count = self.tasks(node, need, moment, duration, exempt)
-                if count != before:
-                    changes.append((moment, node, count - before))
-                    before = count
+            for number, (moment, count) in enumerate(known):
+                if moment > after:
+                    if before:
+                        changes.append((after, node, before))
+                    changes += [
+                        (later, node, more - known[place - 1][1] if place else more)
+                        for place, (later, more) in enumerate(known[number:], start=number)
+                    ]
+                    break
+                before = count
+            else:
+                if before:
+                    changes.append((after, node, before))
         changes.sort()
         return changes
 
-    def _moments(self, node: int, after: int, duration: int, exempt: frozenset[str]) -> list[int]:
-        """Return the moments at which the node's tasks may change: steps, and steps so far off."""
-        steps = self.profile(node, exempt).moments()
-        moments = {after, *(step for step in steps if step > after)}
-        if duration < FOREVER:
-            moments |= {step - duration + 1 for step in steps if step - duration + 1 > after}
+    def _changes_on(
+        self, node: int, need: Need, duration: int, exempt: frozenset[str]
+    ) -> list[tuple[int, int]]:
+        """Return from when on how many tasks fit on the node for so long; remembered."""
+        key = (node, need, duration, exempt)
+        stamp = (self.state.nodes.versions[node], len(self.takes.get(node, ())))
+        known = self._changes.get(key)
+        if known is None or known[0] != stamp:
+            found: list[tuple[int, int]] = []
+            profile = self.profile(node, exempt)
+            before = -1
+            for moment in self._moments(profile, self.state.now, duration):
+                count = profile.tasks(need, moment, moment + duration)
+                if count != before:
+                    found.append((moment, count))
+                    before = count
+            known = self._changes[key] = (stamp, found)
+        return known[1]
+
+    def _moments(self, profile: Profile, after: int, duration: int) -> list[int]:
+        """Return the moments at which the tasks may change: steps, and steps so far off."""
+        steps = profile.moments()
+        if duration == FOREVER or not profile.has_losses:
+            return list(steps)
+        moments = set(steps)
+        moments |= {step - duration + 1 for step in steps if step - duration + 1 > after}
         return sorted(moments)

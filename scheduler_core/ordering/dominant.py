@@ -44,7 +44,9 @@ class Dominant:
         team = self._state.tree.index[workload.team]
         total = self._use[team].plus(workload.ask)
         share = max(part * scale for part, scale in zip(total, self._scale, strict=True))
-        factors = self._factors[self._pool(workload)] if self._factors else [1] * (team + 1)
+        factors = (
+            self._factors[self._pool(workload)] if self._factors else factors_of([1] * (team + 1))
+        )
         return weighed(share, factors[team])
 
     def refresh(self, team: int) -> None:

@@ -7,16 +7,16 @@ from math import inf, lcm
 from scheduler_core.model import Number
 
 
-def factors_of(weights: Sequence[Number]) -> list[int | float]:
+def factors_of(weights: Sequence[Number]) -> list[int | None]:
     """Return, for each weight, a whole factor f so that a ÷ w orders like a × f.
 
-    A weight of 0 gets an infinite factor: whoever has it comes last once it uses anything.
+    A weight of 0 gets None: use for it is infinite.
     """
     exact = [Fraction(weight) for weight in weights]
     common = lcm(*(weight.numerator for weight in exact if weight))
-    return [common // weight.numerator * weight.denominator if weight else inf for weight in exact]
+    return [common // weight.numerator * weight.denominator if weight else None for weight in exact]
 
 
-def weighed(amount: int, factor: int | float) -> int | float:
-    """Return amount × factor; with an infinite factor infinity, even for no use at all."""
-    return inf if factor == inf else amount * factor
+def weighed(amount: int, factor: int | None) -> int | float:
+    """Return amount × factor; without a factor infinity, so that it comes last even unused."""
+    return inf if factor is None else amount * factor

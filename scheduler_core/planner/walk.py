@@ -8,7 +8,7 @@ from scheduler_core.explain import Explainer, Note
 from scheduler_core.model import Preempted, Workload
 from scheduler_core.ordering import Order, Queue
 from scheduler_core.placement import Placement, fit
-from scheduler_core.reclaim import Gate, Reclaim, Taken
+from scheduler_core.reclaim import Board, Gate, Reclaim, Taken
 from scheduler_core.scratch import Held, Rules, Spot, State
 
 
@@ -35,6 +35,8 @@ class Walk:
         self.started: dict[str, Started] = {}
         self.preempted: dict[str, Preempted] = {}
         self.notes: dict[str, Note] = {}
+        self._boards = [Board(state, pool) for pool in range(len(state.books))]
+        self._firm_starts: set[str] = set()
         self._undone: dict[str, Workload] = {}
         self._lost = 0
         self._blocked: dict[int, Workload] = {}
@@ -110,6 +112,8 @@ class Walk:
     def _begin(self, workload: Workload, pool: int, spots: list[Spot], after: list[str]) -> None:
         held = self._state.start(workload, pool, spots)
         self.started[workload.id] = Started(held, tuple(after), pool in self._passed)
+        if after:
+            self._firm_starts.add(workload.id)
         self._horizon.started(held)
         self._changed(held.team)
 
@@ -138,16 +142,22 @@ class Walk:
     def _reclaim(self, workload: Workload) -> bool:
         """Make others go for the workload in the first of its pools where that is allowed."""
         state = self._state
-        planned = self._earliest(workload)
         promised = state.stopping.get(workload.id, [])
+        planned = self._planned_for_gate(workload) if promised else None
         for pool in state.pools_for(workload):
             if pool in self._blocked or not self._explainer.can_ever_run(workload, pool):
                 continue
-            spared = {name for name, started in self.started.items() if started.after}
+            search = Reclaim(
+                state, self._order, self._boards[pool], workload, pool, self._firm_starts
+            )
+            if not promised and search.is_hopeless():
+                self._note_refusal(workload, search)
+                continue
+            if not search.within and planned is None:
+                planned = self._planned_for_gate(workload)
             with state.attempt() as attempt:
                 for held in promised:
                     state.release(held)
-                search = Reclaim(state, self._order, workload, pool, spared)
                 taken = search.find(
                     partial(self._fits, workload, pool), partial(self._gate, workload, planned)
                 )
@@ -158,6 +168,9 @@ class Walk:
                     return True
             self._note_refusal(workload, search)
         return False
+
+    def _planned_for_gate(self, workload: Workload) -> Planned | None:
+        return self._earliest(workload) if self._policy.preemption.cost_gate else None
 
     def _fits(self, workload: Workload, pool: int) -> bool:
         return self._spots(workload, pool) is not None
@@ -201,8 +214,9 @@ class Walk:
 
     def _note_refusal(self, workload: Workload, search: Reclaim) -> None:
         note = self.notes.setdefault(workload.id, Note())
-        if search.protected:
-            note.add("protected_by_min_runtime", workloads=len(search.protected))
+        protected = search.protected()
+        if protected:
+            note.add("protected_by_min_runtime", workloads=len(protected))
         if search.refused is not None:
             cost, benefit = search.refused
             note.add(

@@ -4,8 +4,9 @@ Inside: shares of what is borrowed, the order of victims, the search and its che
 where the workload then goes, or time. The caller says whether it fits and starts it.
 """
 
+from scheduler_core.reclaim.board import Board
 from scheduler_core.reclaim.losses import lost_milli_seconds
 from scheduler_core.reclaim.search import Gate, Reclaim, Taken
 from scheduler_core.reclaim.victims import Victim
 
-__all__ = ["Gate", "Reclaim", "Taken", "Victim", "lost_milli_seconds"]
+__all__ = ["Board", "Gate", "Reclaim", "Taken", "Victim", "lost_milli_seconds"]

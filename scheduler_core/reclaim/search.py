@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from scheduler_core.model import Workload
 from scheduler_core.ordering import Order
-from scheduler_core.reclaim.shares import BorrowedShare, borrowed_share, own_share
-from scheduler_core.reclaim.victims import Candidates, Victim
+from scheduler_core.reclaim.board import Board
+from scheduler_core.reclaim.shares import Share
+from scheduler_core.reclaim.victims import Claim, Victim, in_order, is_protected
 from scheduler_core.resources import Amount
 from scheduler_core.scratch import Held, Rules, State
 
@@ -45,44 +46,65 @@ class Reclaim:
     """Looks for victims for one workload in one pool.
 
     `find` leaves the victims stopped in the state if it succeeds; the caller wraps it in an
-    attempt. Work named in `spared` is no victim. Afterwards `protected` names whom only their minimum runtime saved, and `refused` is
-    (cost, benefit) where the cost gate said no.
+    attempt. Work named in `spared` is no victim. Afterwards `refused` is (cost, benefit) where the
+    cost gate said no.
     """
 
     def __init__(
-        self, state: State, order: Order, workload: Workload, pool: int, spared: Container[str]
+        self,
+        state: State,
+        order: Order,
+        board: Board,
+        workload: Workload,
+        pool: int,
+        spared: Container[str],
     ) -> None:
         self._state = state
-        self._order = order
         self._workload = workload
         self._pool = pool
-        self._spared = spared
+        self._board = board
         self._book = state.books[pool]
         self._team = state.tree.index[workload.team]
         shape = state.shape(workload)
+        self._shape = shape
         self._ask = Amount(*(part * shape.least for part in workload.per_task.amount))
         self._rules = Rules(state, workload, pool)
         self.within = self._book.entitled[self._team] > 0 and self._rules.within_guarantee(
             self._ask.gpu_milli
         )
-        self.protected: list[str] = []
+        self._claim = Claim(state, order, workload, pool, spared, hurried=self._is_opening())
         self.refused: tuple[int, int] | None = None
         self._removed: list[_Removal] = []
+        self._known_branches: dict[int, tuple[int, int]] = {}
+
+    def is_hopeless(self) -> bool:
+        """Tell from a few sums that no victims can be found, so that `find` need not try."""
+        if self._rules.is_too_firm(self._ask.gpu_milli):
+            return True
+        if self._claim.hurried or self._own_victims():
+            return False
+        self._board.refresh()
+        if not self.within and not any(
+            self._mine(branch) <= share for branch, share in self._board.largest_beside(self._team)
+        ):
+            return True
+        return not self._board.above() or not self._board.could_hold(self._shape)
+
+    def protected(self) -> list[str]:
+        """Return whom of those it might take only their minimum runtime saves."""
+        self._board.refresh()
+        return sorted(
+            held.workload.id
+            for team in self._board.above() | {self._team}
+            for held in self._state.of_team.get((self._pool, team), {}).values()
+            if held.workload.preemptible
+            and is_protected(self._state, held)
+            and (team != self._team or self._claim.precedes(held.workload))
+        )
 
     def find(self, fits: Fits, gate: Callable[[], Gate]) -> Taken | None:
         """Stop victims until the workload fits; None if the rules do not let it."""
-        if self._rules.is_too_firm(self._ask.gpu_milli):
-            return None
-        candidates = Candidates(
-            self._state,
-            self._order,
-            self._workload,
-            self._pool,
-            spared=self._spared,
-            hurried=self._is_opening(),
-        )
-        self.protected = candidates.protected
-        if not self._search(candidates, fits):
+        if self.is_hopeless() or not self._search(fits):
             return None
         self._put_back(fits)
         lost = sum(removal.victim.lost for removal in self._removed)
@@ -102,87 +124,97 @@ class Reclaim:
         own = self._book.own[self._team].gpu_milli + self._ask.gpu_milli
         return self.within and own > self._book.terms.guaranteed[self._team]
 
-    def _search(self, candidates: Candidates, fits: Fits) -> bool:
+    def _search(self, fits: Fits) -> bool:
         strategies = self._state.policy.preemption.strategies
         if self.within or "final" in strategies:
-            rule = "within" if self.within else "final"
-            if self._rounds(candidates, fits, rule):
-                return True
-        if not self.within and "initial" in strategies:
-            return self._one_each(candidates, fits)
-        return False
-
-    def _rounds(self, candidates: Candidates, fits: Fits, rule: str) -> bool:
-        """Remove whom the rule allows; after each removal all others are looked at again."""
-        while (victim := self._next(candidates, rule)) is not None:
-            self._remove(candidates, victim, rule)
-            if fits():
-                return True
-        return False
-
-    def _one_each(self, candidates: Candidates, fits: Fits) -> bool:
-        """Remove at most one victim of each other team by the `initial` rule."""
+            while (victim := self._next("within" if self.within else "final")) is not None:
+                self._remove(victim, "within" if self.within else "final")
+                if fits():
+                    return True
+        if self.within or "initial" not in strategies:
+            return False
         done: set[int] = set()
-        while True:
-            victim = self._next(candidates, "initial", done)
-            if victim is None:
-                return False
+        while (victim := self._next("initial", done)) is not None:
             if victim.held.team != self._team:
                 done.add(victim.held.team)
-            self._remove(candidates, victim, "initial")
+            self._remove(victim, "initial")
             if fits():
                 return True
+        return False
 
-    def _next(
-        self, candidates: Candidates, rule: str, done: set[int] | None = None
-    ) -> Victim | None:
-        for team in self._turns(candidates.teams()):
-            if done is None or team not in done:
-                for victim in candidates.of_team(team):
-                    if self._allows(victim, rule):
+    def _next(self, rule: str, done: Container[int] = ()) -> Victim | None:
+        """Return whom the rule lets go next: of the team with the highest share that has any."""
+        for team in self._turns():
+            if team not in done and self._team_may_lose(team, rule):
+                for victim in self._of_team(team):
+                    if self._claim.covers(victim.held) and self._allows(victim, rule):
                         return victim
         return None
 
-    def _turns(self, teams: list[int]) -> list[int]:
-        """Return the teams by share, highest first; within its guarantee its own comes last."""
-        turns = sorted(teams, key=self._share_of, reverse=True)
-        return sorted(turns, key=lambda team: self.within and team == self._team)
-
-    def _share_of(self, team: int) -> BorrowedShare:
-        if team == self._team:
-            return own_share(self._book, team, self._ask)
-        return borrowed_share(self._book, self._branches(team)[1])
-
-    def _branches(self, team: int) -> tuple[int, int]:
-        return self._state.tree.branches(self._team, team)
-
-    def _allows(self, victim: Victim, rule: str) -> bool:
-        """Tell whether the victim may go now."""
-        team = victim.held.team
+    def _team_may_lose(self, team: int, rule: str) -> bool:
+        """Tell whether anything of the team may go, before its victims are looked at."""
         if team == self._team:
             return True
-        _, theirs = self._branches(team)
+        mine, theirs = self._branches(team)
         if not self._book.is_above(team) or not self._branch_is_above(theirs):
             return False
         if rule == "within":
             return True
-        mine = self._mine_after(team)
-        if rule == "initial":
-            return mine < borrowed_share(self._book, theirs)
-        less = victim.held.workload.per_task.amount.times(-victim.tasks)
-        return mine <= borrowed_share(self._book, theirs, less)
+        before = self._theirs(team)
+        return self._mine(mine) < before if rule == "initial" else self._mine(mine) <= before
 
-    def _mine_after(self, team: int) -> BorrowedShare:
-        return borrowed_share(self._book, self._branches(team)[0], self._ask)
+    def _turns(self) -> list[int]:
+        """Return the teams by share, highest first; within its guarantee its own comes last."""
+        self._board.refresh()
+        teams = sorted(self._board.above() | {self._team})
+        turns = sorted(teams, key=self._share_of, reverse=True)
+        return sorted(turns, key=lambda team: self.within and team == self._team)
+
+    def _share_of(self, team: int) -> Share:
+        if team == self._team:
+            return self._board.shares.of_team(team, self._ask)
+        return self._theirs(team)
+
+    def _of_team(self, team: int) -> list[Victim]:
+        if self._claim.hurried:
+            work = self._state.of_team.get((self._pool, team), {})
+            return in_order(self._state, self._pool, team, work.values())
+        return self._board.victims(team)
+
+    def _own_victims(self) -> bool:
+        return any(self._claim.covers(victim.held) for victim in self._board.victims(self._team))
+
+    def _branches(self, team: int) -> tuple[int, int]:
+        if team not in self._known_branches:
+            self._known_branches[team] = self._state.tree.branches(self._team, team)
+        return self._known_branches[team]
+
+    def _mine(self, branch: int) -> Share:
+        return self._board.shares.of_branch(branch, self._ask)
+
+    def _theirs(self, team: int, more: Amount = Amount()) -> Share:  # noqa: B008 (immutable)
+        """Return the share of the team's branch; of an ancestor's own row, that row's."""
+        branch = self._branches(team)[1]
+        shares = self._board.shares
+        if branch in self._state.tree.paths[self._team]:
+            return shares.of_team(branch, more)
+        return shares.of_branch(branch, more)
+
+    def _allows(self, victim: Victim, rule: str) -> bool:
+        """Tell whether the victim may go now, of a team that may lose something."""
+        team = victim.held.team
+        if team == self._team or rule != "final":
+            return True
+        mine, _ = self._branches(team)
+        less = victim.held.workload.per_task.amount.times(-victim.tasks)
+        return self._mine(mine) <= self._theirs(team, less)
 
     def _branch_is_above(self, branch: int) -> bool:
-        use = self._book.use_below(branch)
-        promised = self._book.promised_below[branch]
-        return use.gpu_milli > promised or not (use.gpu_milli or promised)
+        used, promised = self._book.below[branch], self._book.promised_below[branch]
+        return used > promised or not (used or promised)
 
-    def _remove(self, candidates: Candidates, victim: Victim, rule: str) -> None:
+    def _remove(self, victim: Victim, rule: str) -> None:
         left = self._state.stop(victim.held, victim.tasks)
-        candidates.gone(victim, left)
         self._removed.append(_Removal(victim, left, rule))
 
     def _put_back(self, fits: Fits) -> None:
@@ -209,12 +241,11 @@ class Reclaim:
         team = victim.held.team
         if team == self._team or removal.rule == "within":
             return True
-        _, theirs = self._branches(team)
-        mine = self._mine_after(team)
+        mine = self._mine(self._branches(team)[0])
         if removal.rule == "final":
-            return mine <= borrowed_share(self._book, theirs)
+            return mine <= self._theirs(team)
         more = victim.held.workload.per_task.amount.times(victim.tasks)
-        return mine < borrowed_share(self._book, theirs, more)
+        return mine < self._theirs(team, more)
 
     def _merged(self) -> tuple[Victim, ...]:
         """Return one victim for each workload, in the order they were first removed."""

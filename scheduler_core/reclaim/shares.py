@@ -1,38 +1,43 @@
-"""How much a branch of the team tree borrows, for its weight."""
+"""How much the branches of the team tree borrow, for their weights, in whole numbers."""
 
-from fractions import Fraction
+from math import lcm
 
+from scheduler_core.ordering.weights import factors_of
 from scheduler_core.resources import NOTHING, Amount
 from scheduler_core.scratch import Book
 
-BorrowedShare = tuple[int, Fraction]
+Share = tuple[int, int]
 """Compares as the share does; infinite ones (weight 0) by what they borrow, unweighed."""
 
 
-def borrowed_share(book: Book, branch: int, ask: Amount = NOTHING) -> BorrowedShare:
-    """Return max(0, use − guarantee) ÷ capacity ÷ weight of the branch with the ask.
+class Shares:
+    """Shares of one pool: max(0, use − guarantee) ÷ capacity ÷ weight, in a common unit.
 
     Dominant over GPU, CPU and memory. A guarantee of GPUs brings its even part of the pool's CPU
-    and memory. The branch is the team with all below it.
+    and memory.
     """
-    use = book.use_below(branch).plus(ask)
-    return weighed_share(book, use, book.promised_below[branch], book.terms.weights[branch])
 
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        common = lcm(*(part for part in book.capacity if part))
+        self._scale = tuple(common // part if part else 0 for part in book.capacity)
+        self._factors = factors_of(book.terms.weights)
 
-def own_share(book: Book, team: int, ask: Amount = NOTHING) -> BorrowedShare:
-    """Return the same of the team's own row alone."""
-    use = book.own[team].plus(ask)
-    return weighed_share(book, use, book.entitled[team], book.terms.weights[team])
+    def of_branch(self, branch: int, ask: Amount = NOTHING) -> Share:
+        """Return the share of the team with all below it, with the ask."""
+        book = self._book
+        use = (book.below[branch], book.cpu_below[branch], book.memory_below[branch])
+        return self._share(branch, use, book.promised_below[branch], ask)
 
+    def of_team(self, team: int, ask: Amount = NOTHING) -> Share:
+        """Return the share of the team's own row alone, with the ask."""
+        return self._share(team, self._book.own[team], self._book.entitled[team], ask)
 
-def weighed_share(book: Book, use: Amount, promised: int, weight: int | Fraction) -> BorrowedShare:
-    """Return the dominant share of what exceeds the promise, for the weight."""
-    capacity = book.capacity
-    most = Fraction(0)
-    for used, whole in zip(use, capacity, strict=True):
-        if whole:
-            part = Fraction(promised, capacity.gpu_milli) if capacity.gpu_milli else Fraction(0)
-            most = max(most, Fraction(used, whole) - part)
-    if not most:
-        return (0, most)
-    return (0, most / weight) if weight else (1, most)
+    def _share(self, number: int, use: tuple[int, int, int], promised: int, ask: Amount) -> Share:
+        gpu, cpu, memory = self._scale
+        most = max((use[0] + ask[0]) * gpu, (use[1] + ask[1]) * cpu, (use[2] + ask[2]) * memory)
+        most -= promised * gpu
+        if most <= 0:
+            return (0, 0)
+        factor = self._factors[number]
+        return (1, most) if factor is None else (0, most * factor)

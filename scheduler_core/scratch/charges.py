@@ -26,7 +26,7 @@ def charges(state: State) -> dict[str, ChargedTo]:
 def borrowed_of(state: State, pool: int, team: int) -> set[str]:
     """Return the ids of the team's running work in the pool that is borrowed now."""
     terms = state.books[pool].terms
-    work = [held for held in state.running.values() if held.team == team and held.pool == pool]
+    work = state.of_team.get((pool, team), {}).values()
     charged = _fill(work, terms.guaranteed[team], terms.reserved[team])
     return {name for name, charge in charged.items() if charge == "borrowed"}
 

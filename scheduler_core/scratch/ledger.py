@@ -37,6 +37,7 @@ class Book:
 
     `own` is each team's use of all resources, `below` the milli-GPU of its whole subtree, `firm`
     its non-preemptible milli-GPU, `named` what workloads that name a fencing reservation use.
+    `touched` lists every team whose use changed, change after change.
     """
 
     def __init__(self, tree: TeamTree, entitlement: Entitlement, capacity: Amount) -> None:
@@ -44,6 +45,9 @@ class Book:
         self._tree = tree
         self.own: list[Amount] = [NOTHING] * size
         self.below: list[int] = [0] * size
+        self.cpu_below: list[int] = [0] * size
+        self.memory_below: list[int] = [0] * size
+        self.touched: list[int] = []
         self.firm: list[int] = [0] * size
         self.named: list[int] = [0] * size
         self.people: dict[tuple[int, str], int] = {}
@@ -88,9 +92,13 @@ class Book:
     def add(self, team: int, amount: Amount, sign: int = 1) -> None:
         """Count the amount to the team's use, or with `sign` -1 off it."""
         self.own[team] = self.own[team].plus(amount) if sign > 0 else self.own[team].minus(amount)
+        self.touched.append(team)
         milli = step = sign * amount.gpu_milli
+        cpu, memory = sign * amount.cpu_milli, sign * amount.memory_mib
         for number in self._tree.paths[team]:
             self.below[number] += milli
+            self.cpu_below[number] += cpu
+            self.memory_below[number] += memory
             before = max(0, self._usage[number] - self.kept[number])
             self._usage[number] += step
             step = max(0, self._usage[number] - self.kept[number]) - before
@@ -169,10 +177,7 @@ class Book:
 
     def use_below(self, team: int) -> Amount:
         """Return what the subtree uses of each resource."""
-        total = self.own[team]
-        for child in self._tree.children[team]:
-            total = total.plus(self.use_below(child))
-        return total
+        return Amount(self.below[team], self.cpu_below[team], self.memory_below[team])
 
 
 def _above(use: Amount, entitled: int) -> bool:

@@ -24,7 +24,8 @@ USED_UNIT = 1_000_000
 class State:
     """Nodes, use per team, who runs and who waits.
 
-    `running` and `waiting` keep the order of the snapshot. Use `attempt` for what-ifs.
+    `running` and `waiting` are by id, `of_team` is what runs by (pool, team). Use `attempt` for
+    what-ifs.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -42,6 +43,7 @@ class State:
         self.used = [team.used_gpu_seconds * USED_UNIT for team in snapshot.teams]
         self.holds: list[dict[str, Hold]] = [{} for _ in self.nodes.nodes]
         self.running: dict[str, Held] = {}
+        self.of_team: dict[tuple[int, int], dict[str, Held]] = {}
         self.waiting: dict[str, Workload] = {}
         self.stopping: dict[str, list[Held]] = {}
         self._close_nodes()
@@ -53,7 +55,7 @@ class State:
             if workload.running is None:
                 self.waiting[workload.id] = workload
             else:
-                self._hold(self._held_from(workload))
+                self.begin(workload)
 
     def _close_nodes(self) -> None:
         for entry in self.snapshot.maintenance:
@@ -141,10 +143,15 @@ class State:
         )
         self._occupy(held)
         self._count(held, 1)
-        self._set(self.running, workload.id, held)
+        self._run(workload.id, held.pool, held.team, held)
         self._set(self.waiting, workload.id, None)
         self._charge(held, 1)
         return held
+
+    def begin(self, workload: Workload) -> None:
+        """Take in work that runs, with the very devices it says it holds; it waits no more."""
+        self.waiting.pop(workload.id, None)
+        self._hold(self._held_from(workload))
 
     def stop(self, held: Held, tasks: int | None = None) -> Held | None:
         """Stop running work, or only so many of its tasks; return what is left of it."""
@@ -162,9 +169,9 @@ class State:
             self._charge(held, -1)
         if left.tasks:
             self._count(left, 1)
-            self._set(self.running, held.workload.id, left)
+            self._run(held.workload.id, held.pool, held.team, left)
             return left
-        self._set(self.running, held.workload.id, None)
+        self._run(held.workload.id, held.pool, held.team, None)
         if held.fresh:
             self._set(self.waiting, held.workload.id, held.workload)
         return None
@@ -178,7 +185,7 @@ class State:
             self._take(node, gpus, per_task.times(count))
         self._occupy(held)
         self._count(held, 1)
-        self._set(self.running, held.workload.id, held)
+        self._run(held.workload.id, held.pool, held.team, held)
         if held.fresh:
             self._set(self.waiting, held.workload.id, None)
             self._charge(held, 1)
@@ -222,6 +229,10 @@ class State:
         before = table.get(key)
         _put(table, key, value)
         self._log(lambda: _put(table, key, before))
+
+    def _run(self, name: str, pool: int, team: int, held: Held | None) -> None:
+        self._set(self.running, name, held)
+        self._set(self.of_team.setdefault((pool, team), {}), name, held)
 
     def _take(self, node: int, gpus: Devices, amount: Amount) -> None:
         self.nodes.take(node, gpus, amount)
@@ -311,7 +322,7 @@ class State:
             self.stopping.setdefault(held.stopping_for, []).append(held)
         else:
             self._count_now(held, 1)
-            self.running[held.workload.id] = held
+            self._run(held.workload.id, held.pool, held.team, held)
 
 
 class Attempt:
