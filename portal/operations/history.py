@@ -68,7 +68,7 @@ def build(*, until: datetime, say: Say) -> None:
         tenants.use_open_reservations(now=now)
         if number % 50 == 0:
             say(f"  {(now - begins).days:>2} of {LENGTH.days} days")
-    finance.compute_month(month_start=until, now=until)
+    finance.compute_open(now=until)
 
 
 def _turns(begins: datetime, until: datetime) -> Iterator[datetime]:

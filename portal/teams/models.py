@@ -120,9 +120,17 @@ class RoleAssignment(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
+            # Two, since SQLite takes no constraint under which nulls are equal.
             models.UniqueConstraint(
-                fields=["user", "role", "team"], name="role_held_once", nulls_distinct=False
-            )
+                fields=["user", "role", "team"],
+                condition=Q(team__isnull=False),
+                name="role_held_once_in_a_team",
+            ),
+            models.UniqueConstraint(
+                fields=["user", "role"],
+                condition=Q(team__isnull=True),
+                name="role_held_once_everywhere",
+            ),
         ]
 
     def __str__(self) -> str:

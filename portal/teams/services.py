@@ -73,8 +73,9 @@ def grant_role(
     *, user_id: int, role: Role, team_id: int | None, now: datetime, actor_id: int | None
 ) -> RoleAssignment:
     """Let somebody hold a role in a branch, or without a team everywhere; twice is once."""
+    team = None if team_id is None else Team.objects.get(pk=team_id)
     assignment, new = RoleAssignment.objects.get_or_create(
-        user_id=user_id, role=role, team_id=team_id, defaults={"created_at": now}
+        user_id=user_id, role=role, team=team, defaults={"created_at": now}
     )
     if new:
         audit.record(

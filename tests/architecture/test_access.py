@@ -11,12 +11,15 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from django.http import HttpResponseBase
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from portal.common import clock
 from portal.teams.middleware import rule_for
+from portal.teams.models import User
 from portal.teams.permissions import Reach
+from tests.builders import a_user
 from tests.world import HOLDERS, Side, World, a_holder, a_world
 
 TABLE = Path(__file__).with_name("access.csv")
@@ -87,8 +90,8 @@ def test_the_doors_open_as_the_table_says(world: World, holder: str, now: dateti
 @pytest.mark.django_db
 def test_who_is_not_signed_in_gets_nowhere(world: World, client: Client) -> None:
     for route, does in _table():
-        response = _ask(client, route, does, world, world.ours)
-        assert response in (302, 401), f"{does} {route}: {response}"
+        status = _ask(client, route, does, world, world.ours)
+        assert status in (302, 401), f"{does} {route}: {status}"
 
 
 @pytest.mark.django_db
@@ -99,7 +102,7 @@ def test_forbidden_and_unknown_read_alike(world: World, client: Client) -> None:
         if not single or row["member"] != "own":
             continue
         bodies = [
-            _bare(_send(client, route, does, ids).content.decode())
+            _bare(_body(_send(client, route, does, ids)))
             for ids in (world.ids(world.theirs), {**world.ids(world.ours), single[0]: 987654})
         ]
         assert bodies[0] == bodies[1], route
@@ -124,13 +127,15 @@ def _ask(client: Client, route: str, does: str, world: World, side: Side) -> int
     return int(_send(client, route, does, world.ids(side)).status_code)
 
 
-def _send(client: Client, route: str, does: str, ids: dict[str, object]):  # type: ignore[no-untyped-def]
+def _send(client: Client, route: str, does: str, ids: dict[str, object]) -> HttpResponseBase:
     wanted = {name: ids[name] for name in ROUTES[route]}
     address = reverse(route, kwargs=wanted)
     return client.get(address) if does == "read" else client.post(address)
 
 
-def _nobody():  # type: ignore[no-untyped-def]
-    from tests.builders import a_user
+def _body(response: HttpResponseBase) -> str:
+    return bytes(getattr(response, "content", b"")).decode()
 
+
+def _nobody() -> User:
     return a_user("nobody")

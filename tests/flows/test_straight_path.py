@@ -12,6 +12,7 @@ import pytest
 from django.db.models import Sum
 
 from portal.common import audit, clock
+from portal.common.models import AuditEvent
 from portal.finance import services as finance
 from portal.finance.models import Statement, StatementLine
 from portal.finance.services import NewRate
@@ -102,7 +103,7 @@ def _reserved(lab: Lab) -> Reservation:
     draft = requests.save_draft(asked=asked, actor_id=lab.lead.pk, now=lab.now)
     requests.submit(request_id=draft.pk, actor_id=lab.lead.pk, now=lab.now)
     approved = requests.approve(request_id=draft.pk, actor_id=lab.admin.pk, now=lab.now)
-    return Reservation.objects.get(pk=approved.reservation_id)
+    return Reservation.objects.get(request_id=approved.pk)
 
 
 def test_from_a_request_to_the_line_on_the_bill(lab: Lab) -> None:
@@ -149,7 +150,7 @@ def test_from_a_request_to_the_line_on_the_bill(lab: Lab) -> None:
 def test_every_change_on_the_way_left_its_audit_line(lab: Lab) -> None:
     reservation = _reserved(lab)
     lab.turn_until(reservation.ends_at, step=HOUR)
-    actions = list(audit.AuditEvent.objects.order_by("id").values_list("action", flat=True))
+    actions = list(AuditEvent.objects.order_by("id").values_list("action", flat=True))
     for action in ("requests.drafted", "requests.submitted", "requests.approved"):
         assert action in actions
     assert any(action.startswith("reservations.") for action in actions)

@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from portal.common import api, clock
 from portal.common.errors import Conflict, Invalid, Missing, Refusal
 from portal.common.models import IdempotencyKey
+from portal.teams.models import User
 from tests.builders import a_user
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +30,7 @@ class Counting(APIView):
 
     def _write(self, request: Request) -> Response:
         type(self).ran += 1
-        match request.data.get("do"):
+        match dict(request.data).get("do"):
             case "refuse":
                 raise Conflict("Only 3 are free.", details={"free": 3})
             case "missing":
@@ -44,7 +45,7 @@ def _from_zero() -> None:
     return
 
 
-def _post(body: dict[str, object], key: str = "", user: object = None) -> Response:
+def _post(body: dict[str, object], key: str = "", user: User | None = None) -> Response:
     headers = {"Idempotency-Key": key} if key else {}
     request = APIRequestFactory().post("/x", body, format="json", headers=headers)
     force_authenticate(request, user=user)

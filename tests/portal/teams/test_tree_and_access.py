@@ -3,11 +3,12 @@
 from datetime import datetime, timedelta
 
 import pytest
+from django.db import IntegrityError, transaction
 
 from portal.common.errors import Conflict, Invalid
 from portal.common.models import AuditEvent
 from portal.teams import selectors, services
-from portal.teams.models import Role, Team
+from portal.teams.models import Role, RoleAssignment, Team
 from tests.builders import a_team, a_user
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +43,8 @@ def test_a_lead_of_a_branch_reaches_the_teams_below_and_no_other(
 ) -> None:
     user = a_user(role=Role.LEAD, team=research)
     access = selectors.get_access(user_id=user.pk, now=now)
-    assert access.teams([Role.LEAD]) == {_id("research"), _id("vision"), _id("speech")}
+    reached = frozenset({_id("research"), _id("vision"), _id("speech")})
+    assert access.teams([Role.LEAD]) == reached
     assert access.holds([Role.LEAD], team_id=_id("vision"))
     assert not access.holds([Role.LEAD], team_id=_id("search"))
     assert not access.holds([Role.ADMIN], team_id=_id("vision"))
@@ -97,3 +99,12 @@ def test_a_role_granted_twice_is_held_once_and_written_down_once(now: datetime) 
         services.grant_role(user_id=user.pk, role=Role.ADMIN, team_id=None, now=now, actor_id=None)
     assert user.role_assignments.count() == 1
     assert AuditEvent.objects.filter(action="teams.role_granted").count() == 1
+
+
+def test_the_database_itself_lets_a_role_be_held_once(now: datetime) -> None:
+    user = a_user()
+    team = a_team()
+    for where in (None, team):
+        RoleAssignment.objects.create(user=user, role=Role.LEAD, team=where, created_at=now)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            RoleAssignment.objects.create(user=user, role=Role.LEAD, team=where, created_at=now)

@@ -84,7 +84,7 @@ class Command(BaseCommand):
 
 
 def _database_file() -> Path:
-    return Path(settings.DATABASES["default"]["NAME"])
+    return Path(str(settings.DATABASES["default"]["NAME"]))
 
 
 def _throw_away() -> None:
