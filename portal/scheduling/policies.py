@@ -14,7 +14,7 @@ from scheduler_core import model as engine
 DEFAULT_RULES: dict[str, object] = {
     "order": "fair_share",
     "placement": "pack",
-    "backfill": "off",
+    "backfill": "conservative",
     "head_blocks": False,
     "preemption": {"enabled": False},
     "hybrid": None,
@@ -23,7 +23,7 @@ DEFAULT_RULES: dict[str, object] = {
     "aging_seconds_per_point": 3600,
     "seed": 0,
 }
-"""What a cluster without a policy row follows: no more than the engine does today."""
+"""What a cluster without a policy row follows. Taking back is off: it needs a mode that can."""
 
 
 def get_policy(*, cluster_id: int, now: datetime) -> Policy | None:

@@ -75,7 +75,7 @@ def test_a_small_organisation_freezes_into_exactly_this_snapshot(now: datetime) 
         "schema": 1,
         "now": MONDAY,
         "policy": {
-            "order": "fair_share", "placement": "pack", "backfill": "off",
+            "order": "fair_share", "placement": "pack", "backfill": "conservative",
             "head_blocks": False, "hybrid": None, "usage_weight_k": 0,
             "half_life_seconds": 604800, "aging_seconds_per_point": 3600, "tick_seconds": 15,
             "seed": 0, "usage_capacity_milli": 8000,
