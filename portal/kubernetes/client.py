@@ -26,6 +26,8 @@ from portal.kubernetes.port import Unreachable
 Query = Sequence[tuple[str, str]]
 
 CONNECT_SECONDS, READ_SECONDS = 5, 30
+BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError)
+"""What the library raises, beside its own, for a file that is no kubeconfig."""
 _config: Any = library  # its functions carry no types
 
 
@@ -124,10 +126,11 @@ def connect(settings: Mapping[str, Any]) -> Connection:
                 str(kubeconfig(settings)), settings.get("context") or None,
                 persist_config=False, client_configuration=configuration,
             )  # fmt: skip
-    except (library.ConfigException, OSError, ValueError, KeyError, yaml.YAMLError) as error:
+    except (*BROKEN, library.ConfigException, yaml.YAMLError) as error:
         raise Unreachable(
             _("The way to the cluster cannot be read: %(reason)s") % {"reason": error}
         ) from error
+    api.user_agent = "evenshare"
     return Connection(api, read_seconds=float(settings.get("read_seconds", READ_SECONDS)))
 
 

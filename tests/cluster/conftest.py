@@ -65,27 +65,23 @@ def _install(kit: Kit) -> None:
 def _refuses(kit: Kit) -> bool:
     """Whether a device pod of nobody, and a claim of one, are refused by now."""
     limits = {"limits": {"nvidia.com/gpu": "1"}}
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "probe", "namespace": "default"},
-        "spec": {"containers": [{"name": "c", "image": "x", "resources": limits}]},
-    }
-    label = {"metadata": {"annotations": {"evenshare.io/user": "somebody-else"}}}
+    spec = {"containers": [{"name": "c", "image": "x", "resources": limits}]}
+    metadata = {"name": "probe", "namespace": "default"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": "probe", "namespace": "default", **label["metadata"]},
-        "spec": {"suspend": True, "template": {"spec": {**pod["spec"], "restartPolicy": "Never"}}},
+        "metadata": {**metadata, "annotations": {"evenshare.io/user": "somebody-else"}},
+        "spec": {"suspend": True, "template": {"spec": {**spec, "restartPolicy": "Never"}}},
     }
-    for manifest in (pod, job):
+    for kind, manifest in (("Pod", pod), ("Job", job)):
         try:
             kit.create(manifest)
         except Refused as refusal:
             if "evenshare" not in str(refusal):
                 return False
         else:
-            kit.delete(manifest["kind"], "probe", "default")
+            kit.delete(kind, "probe", "default")
             return False
     return True
 

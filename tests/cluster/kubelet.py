@@ -44,9 +44,11 @@ def offer(kit: Kit, name: str, devices: Mapping[str, int], *, ready: bool = True
 
 def wait_bound(kit: Kit, namespace: str, name: str) -> str:
     """The node the scheduler put a pod on."""
-    return wait_for(
-        lambda: kit.get("Pod", name, namespace)["spec"].get("nodeName", ""), f"{name} to be bound"
-    )
+
+    def look() -> str:
+        return str(kit.get("Pod", name, namespace)["spec"].get("nodeName", ""))
+
+    return wait_for(look, f"{name} to be bound")
 
 
 def run(kit: Kit, namespace: str, name: str) -> None:
