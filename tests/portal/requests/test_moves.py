@@ -51,7 +51,7 @@ def _in_state(world: World, state: RequestState, now: datetime) -> Request:
     return row
 
 
-ALLOWED = [(a, b) for a, onward in MOVES.items() for b in onward]
+ALLOWED = [(a, b) for a, onward in MOVES.items() for b in sorted(onward)]
 REFUSED = [(a, b) for a in S for b in DONE_BY_HAND if b not in MOVES[a]]
 
 
