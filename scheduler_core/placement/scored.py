@@ -93,7 +93,6 @@ class Board:
         row: IntArray = np.where(left > 0, self._matrix[place], INFEASIBLE)
         changed: dict[int, FreeNode] = {}
         chosen: Counter[int] = Counter()
-        labels = self._labels() if count > 1 else {}
         while True:
             node = self._choose(row, left)
             chosen[node] += 1
@@ -102,7 +101,7 @@ class Board:
                 return [(room.low + node, tasks) for node, tasks in chosen.items()]
             free = changed.get(node)
             if free is None:
-                free = changed[node] = self._free(self._nodes[node], labels)
+                free = changed[node] = self._free(self._nodes[node])
             free.take(demand, self._scores.devices(free, place))
             row[node] = self._scores.column(free)[place] if left[node] else INFEASIBLE
 
@@ -123,29 +122,28 @@ class Board:
             self._score(sorted(inside))
 
     def _score(self, nodes: range | list[int]) -> None:
-        labels = self._labels()
         for node in nodes:
-            column = self._scores.column(self._free(node, labels))
+            column = self._scores.column(self._free(node))
             self._matrix[:, node - self._nodes.start] = column
 
-    def _free(self, node: int, labels: dict[int, Counter[int]]) -> FreeNode:
+    def _free(self, node: int) -> FreeNode:
         nodes = self._state.nodes
         return FreeNode(
             int(nodes.cpu_free[node]),
             nodes.devices[node, : nodes.gpus[node]].tolist(),
             nodes.nodes[node].gpu_model or "",
-            dict(labels.get(node, {})),
+            self._labels(node) if isinstance(self._scores, GpuClustering) else {},
         )
 
-    def _labels(self) -> dict[int, Counter[int]]:
-        """Return the labels of what runs, by node; only clustering asks for them."""
-        labels: dict[int, Counter[int]] = {}
-        if isinstance(self._scores, GpuClustering):
-            for held in self._state.running.values():
-                milli = held.workload.per_task.gpu_milli
-                label = milli // DEVICE or SHARE
-                for node, tasks, _ in held.spots if milli else ():
-                    labels.setdefault(node, Counter())[label] += tasks
+    def _labels(self, node: int) -> dict[int, int]:
+        """Return how many tasks of each label the node runs; what is leaving counts no more."""
+        labels: Counter[int] = Counter()
+        for name in self._state.holds[node]:
+            held = self._state.running.get(name)
+            milli = 0 if held is None else held.workload.per_task.gpu_milli
+            if held is not None and milli:
+                tasks = sum(tasks for where, tasks, _ in held.spots if where == node)
+                labels[milli // DEVICE or SHARE] += tasks
         return labels
 
 

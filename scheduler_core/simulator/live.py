@@ -1,7 +1,7 @@
 """The planner as a decider: its state is kept, events are applied to it, and `decide` is called.
 
-Arrivals, starts and ends are changed in place. What is rarer and changes many things (preemption,
-an estimate that was wrong, a node's failure, the edge of a quota or reservation) builds the state
+Arrivals, starts, preemptions and ends are changed in place. What is rarer and changes many things
+(an estimate that was wrong, a node's failure, the edge of a quota or reservation) builds the state
 anew from the snapshot of that moment; a test shows both ways to give the same state.
 """
 
@@ -105,10 +105,6 @@ class Live:
         stops = [self._preempt(one, now) for one in self.plan.preemptions]
         for start in self.plan.starts:
             self._start(start, now)
-        if stops:
-            self._is_stale = True
-        elif not self._is_stale:
-            self._start_in_place(self.plan.starts)
         return [self._number[start.workload] for start in self.plan.starts], stops
 
     def _advance(self, now: int) -> None:
@@ -133,7 +129,9 @@ class Live:
 
     def _start(self, start: Start, now: int) -> None:
         workload = self._waiting.pop(start.workload)
-        self._run(replace(workload, running=Running(now, start.placements)), now)
+        running = replace(workload, running=Running(now, start.placements))
+        self._run(running, now)
+        self.state.begin(running)
 
     def _run(self, workload: Workload, now: int) -> None:
         self._running[workload.id] = workload
@@ -141,17 +139,10 @@ class Live:
         if workload.duration_seconds is not None:
             heappush(self._expected, (now + workload.duration_seconds, workload.id))
 
-    def _start_in_place(self, starts: Sequence[Start]) -> None:
-        state = self.state
-        for start in starts:
-            running = self._running[start.workload]
-            spots = [(state.nodes.index[place.node], place.tasks) for place in start.placements]
-            pool = state.nodes.pool_of[spots[0][0]]
-            held = state.start(state.waiting[start.workload], pool, spots)
-            state.running[start.workload] = replace(held, workload=running, fresh=False)
-
     def _preempt(self, preempted: Preempted, now: int) -> Stop:
+        """Stop the victim; a gang that should only shrink goes whole and comes back smaller."""
         milli = self._running[preempted.workload].gpu_milli
+        self.state.stop(self.state.running[preempted.workload])
         lost = preempted.lost_gpu_seconds * 1000 // milli if milli else 0
         return self._stop(preempted.workload, now, lost)
 
@@ -164,6 +155,7 @@ class Live:
         announced = running.duration_seconds
         left = None if announced is None else max(1, announced - ran + lost)
         self._waiting[name] = replace(running, running=None, duration_seconds=left)
+        self.state.waiting[name] = self._waiting[name]
         return Stop(self._number[name], lost)
 
     def _leave(self, name: str) -> Workload:
