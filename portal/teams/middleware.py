@@ -4,7 +4,7 @@ import zoneinfo
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, cast
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
@@ -90,12 +90,21 @@ def access_of(request: HttpRequest) -> selectors.Access:
 
 def to_sign_in(request: HttpRequest) -> HttpResponse:
     """Off to the sign-in page, and back here afterwards; htmx is told to leave the page whole."""
-    target = resolve_url(settings.LOGIN_URL)
-    if request.headers.get("HX-Request"):
+    part = request.headers.get("HX-Request") is not None
+    back = _page_of_part(request) if part else request.get_full_path()
+    target = f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': back})}"
+    if part:
         response = HttpResponse(status=204)
         response["HX-Redirect"] = target
         return response
-    return HttpResponseRedirect(f"{target}?{urlencode({'next': request.get_full_path()})}")
+    return HttpResponseRedirect(target)
+
+
+def _page_of_part(request: HttpRequest) -> str:
+    """The page an htmx request came from; its address names the part alone."""
+    page = urlsplit(request.headers.get("HX-Current-URL", ""))
+    path = page.path if page.path.startswith("/") else "/"
+    return f"{path}?{page.query}" if page.query else path
 
 
 @cache

@@ -24,6 +24,13 @@ def test_who_is_not_signed_in_is_sent_to_sign_in_and_back(client: Client) -> Non
     assert response["Location"] == "/account/login/?next=%2Fpreferences%2F"
 
 
+def test_a_live_part_sends_its_page_to_sign_in_and_back(client: Client) -> None:
+    asked = {"HX-Request": "true", "HX-Current-URL": "http://testserver/queue/?state=running"}
+    response = client.get("/reserve/check/?gpus=2", headers=asked)
+    assert response.status_code == 204
+    assert response["HX-Redirect"] == "/account/login/?next=%2Fqueue%2F%3Fstate%3Drunning"
+
+
 def test_the_api_says_so_instead_of_sending_anywhere(client: Client) -> None:
     response = client.get("/api/v1/me")
     assert response.status_code == 401
