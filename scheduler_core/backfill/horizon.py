@@ -42,6 +42,7 @@ class Horizon:
         self._nodes = {True: self.base.copy(), False: self.base.copy()}
         self._quotas = {True: Allowance(state, self._terms), False: Allowance(state, self._terms)}
         self._reservations = [of_pool(state, pool) for pool in range(len(state.books))]
+        self._bounds: dict[tuple[Timeline, Shape, int, int, frozenset[str]], int] = {}
         self.plans: dict[str, Planned] = {}
         self.keepers: list[str] = []
 
@@ -115,6 +116,7 @@ class Horizon:
     def stopped(self, held: Held) -> None:
         """Take notice that work goes; what it held may let others start earlier."""
         self._note(held, -1)
+        self._bounds.clear()
         for timeline in self._nodes.values():
             timeline.freed()
 
@@ -191,25 +193,20 @@ class Horizon:
         duration: int,
         exempt: frozenset[str],
     ) -> tuple[int, list[Spot]] | None:
-        """Sweep over the moments at which nodes take more or fewer tasks."""
-        low = self._state.nodes.slices[pool].start
-        size = self._state.nodes.slices[pool].stop - low
-        domains = self._domains(shape, pool, size)
-        if domains is None:
-            return None
-        sums = [0] * (max(domains, default=-1) + 2)
-        tasks: Ints = np.zeros(size, dtype=np.int64)
-        nodes = timeline.usable(pool, shape.need)
-        changes = timeline.earliest_nodes(nodes, shape.need, after, duration, exempt)
-        for number, (moment, node, change) in enumerate(changes):
-            domain = domains[node - low]
-            sums[domain] += change
-            tasks[node - low] += change
-            last = number + 1 == len(changes) or changes[number + 1][0] > moment
-            if last and max(sums[:-1]) >= shape.least:
-                spots = fit(self._state, self._placement, pool, shape, shape.least, tasks)
-                if spots is not None:
-                    return moment, spots
+        """Try the moments at which something comes free, from the last one found for the shape.
+
+        Between frees a shape's first moment only moves later.
+        """
+        bound = (timeline, shape, pool, duration, exempt)
+        first = max(after, self._bounds.get(bound, after))
+        for moment, tasks in timeline.earliest_tasks(pool, shape.need, first, duration, exempt):
+            if int(tasks.sum()) < shape.least:
+                continue
+            spots = fit(self._state, self._placement, pool, shape, shape.least, tasks)
+            if spots is not None:
+                if after == self._state.now:
+                    self._bounds[bound] = moment
+                return moment, spots
         return None
 
     def _largest(
@@ -237,12 +234,6 @@ class Horizon:
             fits = timeline.tasks(node, shape.need, start, duration, exempt)
             tasks[node - where.start] = fits
         return fit(self._state, self._placement, pool, shape, low, tasks)
-
-    def _domains(self, shape: Shape, pool: int, size: int) -> list[int] | None:
-        topology = shape.topology
-        if topology is None or not topology.required:
-            return [0] * size
-        return self._state.domains(pool, topology.level)
 
     def _take(self, workload: Workload, planned: Planned) -> None:
         shape = self._state.shape(workload)

@@ -144,6 +144,10 @@ class Profile:
             )
         return True
 
+    def columns(self) -> tuple[list[int], list[int], list[int], list[int]]:
+        """Return when each step begins, and its free devices, CPU and memory."""
+        return self._times, self._whole, self._cpu, self._memory
+
     def whole_at(self, moment: int) -> int:
         """Return how many devices are wholly free at the moment."""
         return self._whole[max(0, bisect_right(self._times, moment) - 1)]

@@ -1,10 +1,12 @@
 """Nodes over time: running work until its end, and what is taken for later."""
 
+from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
 
+from scheduler_core.backfill.grid import Grid
 from scheduler_core.backfill.profile import Change, Profile
 from scheduler_core.backfill.steps import FOREVER
 from scheduler_core.resources import DEVICE, Amount
@@ -42,9 +44,8 @@ class Timeline:
         self._seen: dict[int, tuple[int, Profile]] = {}
         self._exempted: dict[int, dict[frozenset[str], tuple[int, Profile]]] = {}
         self._queues: dict[tuple[int, Need, int, frozenset[str]], list[tuple[int, int]]] = {}
-        self._changes: dict[
-            tuple[int, Need, int, frozenset[str]], tuple[tuple[int, int], list[tuple[int, int]]]
-        ] = {}
+        self._grids: dict[int, tuple[Grid, int, int]] = {}
+        self._taken: list[int] = []
         self._usable: dict[tuple[int, Need], Ints] = {}
 
     def copy(self) -> "Timeline":
@@ -85,6 +86,7 @@ class Timeline:
     def take(self, node: int, change: Change, holder: Holder) -> None:
         """Take something on a node for later."""
         self.takes.setdefault(node, []).append(Take(change, holder))
+        self._taken.append(node)
         self._exempted.pop(node, None)
         seen = self._seen.get(node)
         if seen is not None:
@@ -165,59 +167,67 @@ class Timeline:
             heappush(queue, entry)
         return None if best is None else (best[0], best[2])
 
-    def earliest_nodes(
-        self, nodes: Ints, need: Need, after: int, duration: int, exempt: frozenset[str] = NONE
-    ) -> list[tuple[int, int, int]]:
-        """Return (moment, node, change of the tasks that fit from then on for so long), in order.
+    def earliest_tasks(
+        self, pool: int, need: Need, after: int, duration: int, exempt: frozenset[str] = NONE
+    ) -> Iterator[tuple[int, Ints]]:
+        """Yield moments from `after` on, and the tasks each node takes from then for so long.
 
-        The first entry of each node is at `after`.
+        Moments at which nothing comes free are left out.
         """
-        changes: list[tuple[int, int, int]] = []
-        for node in nodes.tolist():
-            if duration == FOREVER and node in self.kept:
-                continue
-            known = self._changes_on(node, need, duration, exempt)
-            before = 0
-            for number, (moment, count) in enumerate(known):
-                if moment > after:
-                    if before:
-                        changes.append((after, node, before))
-                    changes += [
-                        (later, node, more - known[place - 1][1] if place else more)
-                        for place, (later, more) in enumerate(known[number:], start=number)
-                    ]
-                    break
-                before = count
+        moment: int | None = after
+        grid = self._grid(pool) if not exempt else None
+        where = self.state.nodes.slices[pool]
+        usable: Ints = np.zeros(where.stop - where.start, dtype=np.int64)
+        usable[self.usable(pool, need) - where.start] = 1
+        if duration == FOREVER and self.kept:
+            usable[
+                [node - where.start for node in self.kept if where.start <= node < where.stop]
+            ] = 0
+        while moment is not None:
+            if grid is not None:
+                yield moment, grid.tasks(need, moment, duration) * usable
+                moment = grid.next_step(moment)
             else:
-                if before:
-                    changes.append((after, node, before))
-        changes.sort()
-        return changes
+                yield (
+                    moment,
+                    self._tasks_one_by_one(usable, where.start, need, moment, duration, exempt),
+                )
+                moment = self._next_step(where, moment, exempt)
 
-    def _changes_on(
-        self, node: int, need: Need, duration: int, exempt: frozenset[str]
-    ) -> list[tuple[int, int]]:
-        """Return from when on how many tasks fit on the node for so long; remembered."""
-        key = (node, need, duration, exempt)
-        stamp = (self.state.nodes.versions[node], len(self.takes.get(node, ())))
-        known = self._changes.get(key)
-        if known is None or known[0] != stamp:
-            found: list[tuple[int, int]] = []
-            profile = self.profile(node, exempt)
-            before = -1
-            for moment in self._moments(profile, self.state.now, duration):
-                count = profile.tasks(need, moment, moment + duration)
-                if count != before:
-                    found.append((moment, count))
-                    before = count
-            known = self._changes[key] = (stamp, found)
-        return known[1]
+    def _tasks_one_by_one(
+        self, usable: Ints, low: int, need: Need, start: int, duration: int, exempt: frozenset[str]
+    ) -> Ints:
+        tasks: Ints = np.zeros(len(usable), dtype=np.int64)
+        for number in np.flatnonzero(usable).tolist():
+            tasks[number] = self.tasks(low + number, need, start, duration, exempt)
+        return tasks
 
-    def _moments(self, profile: Profile, after: int, duration: int) -> list[int]:
-        """Return the moments at which the tasks may change: steps, and steps so far off."""
-        steps = profile.moments()
-        if duration == FOREVER or not profile.has_losses:
-            return list(steps)
-        moments = set(steps)
-        moments |= {step - duration + 1 for step in steps if step - duration + 1 > after}
-        return sorted(moments)
+    def _next_step(self, where: slice, moment: int, exempt: frozenset[str]) -> int | None:
+        later = (
+            step
+            for node in range(where.start, where.stop)
+            for step in self.profile(node, exempt).moments()
+            if step > moment
+        )
+        return min(later, default=None)
+
+    def _grid(self, pool: int) -> Grid | None:
+        """Return the pool's grid, brought up to date; None where devices are shared."""
+        where = self.state.nodes.slices[pool]
+        if self.state.nodes.shared[pool]:
+            return None
+        grid, seen_changes, seen_takes = self._grids.get(pool) or (None, 0, 0)
+        changed, taken = self.state.nodes.changed, self._taken
+        if grid is None:
+            grid = Grid(where.stop - where.start)
+            news: Iterable[int] = range(where.start, where.stop)
+        else:
+            news = {*changed[seen_changes:], *taken[seen_takes:]}
+        profiles = {node: self.profile(node) for node in news if where.start <= node < where.stop}
+        widest = max((len(one.moments()) for one in profiles.values()), default=0)
+        if grid.widen(widest):
+            profiles = {node: self.profile(node) for node in range(where.start, where.stop)}
+        for node, profile in profiles.items():
+            grid.set_row(node - where.start, profile)
+        self._grids[pool] = (grid, len(changed), len(taken))
+        return grid

@@ -44,6 +44,7 @@ class Walk:
         self._planned_pools: dict[int, int] = {}
         self._freed = False
         self._queue: Queue | None = None
+        self._remembered: tuple[tuple[str, int, int], Planned | None] | None = None
 
     @property
     def plans(self) -> dict[str, Planned]:
@@ -226,7 +227,13 @@ class Walk:
             )
 
     def _earliest(self, workload: Workload) -> Planned | None:
-        """Return the start the policy lets the workload plan, or None."""
+        """Return the start the policy lets the workload plan, or None; remembered for its turn."""
+        stamp = (workload.id, len(self._state.nodes.changed), len(self._horizon.plans))
+        if self._remembered is None or self._remembered[0] != stamp:
+            self._remembered = (stamp, self._find_earliest(workload))
+        return self._remembered[1]
+
+    def _find_earliest(self, workload: Workload) -> Planned | None:
         backfill = self._policy.backfill
         if backfill == "off":
             return None

@@ -76,6 +76,8 @@ class Reclaim:
         self.refused: tuple[int, int] | None = None
         self._removed: list[_Removal] = []
         self._known_branches: dict[int, tuple[int, int]] = {}
+        self._known_shares: dict[int, Share] = {}
+        self._passed_over: dict[int, tuple[str, Share, Share]] = {}
 
     def is_hopeless(self) -> bool:
         """Tell from a few sums that no victims can be found, so that `find` need not try."""
@@ -143,12 +145,22 @@ class Reclaim:
         return False
 
     def _next(self, rule: str, done: Container[int] = ()) -> Victim | None:
-        """Return whom the rule lets go next: of the team with the highest share that has any."""
+        """Return whom the rule lets go next: of the team with the highest share that has any.
+
+        A team none of whose work may go is passed over until its share or the own side changes.
+        """
         for team in self._turns():
-            if team not in done and self._team_may_lose(team, rule):
+            if team in done:
+                continue
+            mine = self._mine(self._branches(team)[0])
+            stamp = (rule, mine, self._share_of(team))
+            if self._passed_over.get(team) == stamp:
+                continue
+            if self._team_may_lose(team, rule):
                 for victim in self._of_team(team):
                     if self._claim.covers(victim.held) and self._allows(victim, rule):
                         return victim
+            self._passed_over[team] = stamp
         return None
 
     def _team_may_lose(self, team: int, rule: str) -> bool:
@@ -160,7 +172,7 @@ class Reclaim:
             return False
         if rule == "within":
             return True
-        before = self._theirs(team)
+        before = self._share_of(team)
         return self._mine(mine) < before if rule == "initial" else self._mine(mine) <= before
 
     def _turns(self) -> list[int]:
@@ -171,9 +183,14 @@ class Reclaim:
         return sorted(turns, key=lambda team: self.within and team == self._team)
 
     def _share_of(self, team: int) -> Share:
+        """Return the share by which the team's turn comes; remembered until its branch changes."""
         if team == self._team:
             return self._board.shares.of_team(team, self._ask)
-        return self._theirs(team)
+        branch = self._branches(team)[1]
+        known = self._known_shares.get(branch)
+        if known is None or branch in self._state.tree.paths[self._team]:
+            known = self._known_shares[branch] = self._theirs(team)
+        return known
 
     def _of_team(self, team: int) -> list[Victim]:
         if self._claim.hurried:
@@ -215,6 +232,8 @@ class Reclaim:
 
     def _remove(self, victim: Victim, rule: str) -> None:
         left = self._state.stop(victim.held, victim.tasks)
+        self._known_shares.pop(self._branches(victim.held.team)[1], None)
+        self._passed_over.pop(victim.held.team, None)
         self._removed.append(_Removal(victim, left, rule))
 
     def _put_back(self, fits: Fits) -> None:
@@ -224,10 +243,15 @@ class Reclaim:
                 continue
             self._state.resume(removal.victim.held, removal.left)
             stays = [one for one in self._removed if one is not removal]
-            if fits() and all(self._still_holds(one) for one in stays):
+            if fits() and (not self._raises_mine(removal) or all(map(self._still_holds, stays))):
                 self._removed = stays
             else:
                 removal.left = self._state.stop(removal.victim.held, removal.victim.tasks)
+
+    def _raises_mine(self, removal: _Removal) -> bool:
+        """Tell whether putting it back raises the preemptor's side; else every rule still holds."""
+        paths = self._state.tree.paths
+        return paths[removal.victim.held.team][-1] == paths[self._team][-1]
 
     def _was_cut_further(self, removal: _Removal) -> bool:
         """Tell whether more of the same work was removed after this and stays removed."""

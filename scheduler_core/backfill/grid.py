@@ -1,0 +1,64 @@
+"""All profiles of one pool side by side, for gangs: many nodes asked at one moment.
+
+Only for pools with whole devices, where a count of free devices says enough.
+"""
+
+import numpy as np
+
+from scheduler_core.backfill.profile import Profile
+from scheduler_core.backfill.steps import FOREVER
+from scheduler_core.scratch import Need
+from scheduler_core.scratch.nodes import PLENTY, Ints
+
+_SPARE = 8
+"""Columns kept free for steps to come."""
+
+
+class Grid:
+    """Steps of each node in a row, padded with steps that never begin."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._make(_SPARE)
+
+    def _make(self, width: int) -> None:
+        self._times: Ints = np.full((self._size, width), FOREVER, dtype=np.int64)
+        self._ends: Ints = np.full((self._size, width), FOREVER, dtype=np.int64)
+        self._free: Ints = np.zeros((3, self._size, width), dtype=np.int64)
+
+    def widen(self, width: int) -> bool:
+        """Make room for so many steps; all rows must then be set again if this says so."""
+        if width <= self._times.shape[1]:
+            return False
+        self._make(width + _SPARE)
+        return True
+
+    def set_row(self, row: int, profile: Profile) -> None:
+        """Take over a node's profile; there must be room for its steps."""
+        times, whole, cpu, memory = profile.columns()
+        count = len(times)
+        self._times[row] = FOREVER
+        self._ends[row] = FOREVER
+        self._times[row, :count] = times
+        self._ends[row, : count - 1] = times[1:]
+        self._free[0, row, :count] = whole
+        self._free[1, row, :count] = cpu
+        self._free[2, row, :count] = memory
+
+    def tasks(self, need: Need, start: int, duration: int) -> Ints:
+        """Return how many tasks each node takes from `start` for so long."""
+        inside = (self._times < start + duration) & (self._ends > start)
+        per_task = need.per_task
+        count: Ints = np.full(self._size, PLENTY, dtype=np.int64)
+        asked = (need.devices, per_task.cpu_milli, per_task.memory_mib)
+        for free, ask in zip(self._free, asked, strict=True):
+            if ask:
+                least = np.where(inside, free, FOREVER).min(axis=1)
+                count = np.minimum(count, least // ask)
+        return np.maximum(count, 0)
+
+    def next_step(self, moment: int) -> int | None:
+        """Return the first moment after this one at which anything changes on any node."""
+        later = self._times[self._times > moment]
+        first = int(later.min(initial=FOREVER))
+        return None if first >= FOREVER else first
