@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from portal.common.errors import Refusal
 from portal.inventory import services as inventory
 from portal.inventory.models import Cluster, ClusterKind, ClusterMode, Namespace, Pool
-from portal.kubernetes import policies, reading
+from portal.kubernetes import manifests, policies, reading
 from portal.kubernetes.port import MANAGER, POOL, ClusterPort, Listing
 from portal.kubernetes.ports import port_for
 from portal.kubernetes.proposing import FoundPool, Proposal, propose
@@ -84,12 +84,7 @@ def label_nodes(port: ClusterPort, pools: Sequence[FoundPool]) -> int:
     count = 0
     for pool in pools:
         for node in pool.unlabelled:
-            manifest = {
-                "apiVersion": "v1",
-                "kind": "Node",
-                "metadata": {"name": node, "labels": {POOL: pool.name}},
-            }
-            port.apply(manifest, manager=MANAGER)
+            port.apply(manifests.node(node, pool.name), manager=MANAGER)
             count += 1
     return count
 
@@ -160,7 +155,7 @@ def _has_quota(known: Cluster | None, team: str, pool: str, now: datetime) -> bo
 def _look_at_policies(port: ClusterPort, mode: ClusterMode, added: Added) -> None:
     if mode == ClusterMode.OBSERVE:
         return
-    missing = policies.missing(port)
+    missing = policies.missing(port.policies())
     if missing:
         added.notes.append(
             _(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from portal.kubernetes.port import TEAM
+from portal.kubernetes.port import POOL, TEAM
 
 GUARANTEED_VALUE, BURST_VALUE = 100_000, 1_000
 TOTAL = "evenshare-total"
@@ -72,14 +72,24 @@ def namespace(name: str, team: str | None) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
+def node(name: str, pool: str) -> dict[str, Any]:
+    """A node with the label that says which pool it is of."""
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {POOL: pool}}}
+
+
 def quotas(
     name: str,
     targets: Mapping[str, Target],
     pools: Sequence[PoolShape],
     resources: Iterable[str],
 ) -> list[dict[str, Any]]:
-    """The quotas of one namespace. A pool without a target gets 0; so does every other resource."""
-    total = dict.fromkeys(sorted({*resources, *(pool.resource for pool in pools)}), 0)
+    """The quotas of one namespace. A pool without a target gets 0; so does every other resource.
+
+    A class's own quotas say 0 for the other resources too, or else a pod of this class could take
+    what another pool's devices leave on the same nodes.
+    """
+    none = dict.fromkeys(sorted({*resources, *(pool.resource for pool in pools)}), 0)
+    total = dict(none)
     found: list[dict[str, Any]] = []
     for pool in pools:
         target = targets.get(pool.name, NOTHING)
@@ -87,7 +97,7 @@ def quotas(
             (guaranteed_class(pool.name), target.guaranteed),
             (burst_class(pool.name), target.burst),
         ):
-            found.append(_quota(name, klass, {pool.resource: hard}, klass))
+            found.append(_quota(name, klass, {**none, pool.resource: hard}, klass))
         total[pool.resource] += target.total
     found.append(_quota(name, TOTAL, total))
     return found

@@ -8,7 +8,7 @@ the pool of the one that is worth most; what else it offers no pool counts, and 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -45,21 +45,27 @@ class Place:
 
 def place(item: Manifest) -> Place | None:
     """The pool of a node; None for one that offers no devices."""
+    found = derived(item)
+    given = (item["metadata"].get("labels") or {}).get(POOL, "")
+    return replace(found, pool=given, labelled=True) if found and given else found
+
+
+def derived(item: Manifest) -> Place | None:
+    """The pool a node would belong to had nobody labelled it; None for one without devices."""
     offer = devices(item)
     if not offer:
         return None
     labels: Mapping[str, str] = item["metadata"].get("labels") or {}
     resource = max(sorted(offer), key=lambda name: offer[name] * _worth(name, labels))
-    given = labels.get(POOL, "")
     return Place(
-        pool=given or _name(resource, labels),
+        pool=_name(resource, labels),
         resource=resource,
         gpus=offer[resource],
         model=_model(resource, labels),
         sharing=_sharing(resource, labels),
         memory_mib=_whole(labels.get(MEMORY)),
         equivalent_milli=_worth(resource, labels),
-        labelled=bool(given),
+        labelled=False,
         others={name: count for name, count in offer.items() if name != resource},
     )
 

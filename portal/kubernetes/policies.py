@@ -1,6 +1,6 @@
 """Whether the admission policies of `deploy/kubernetes/policies` stand in a cluster."""
 
-from portal.kubernetes.port import ClusterPort
+from portal.kubernetes.port import Listing
 
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 NAMES = (
@@ -18,11 +18,11 @@ NAMES = (
 )
 
 
-def missing(port: ClusterPort) -> list[str]:
+def missing(found: Listing) -> list[str]:
     """The policies that are not there, or not bound so that they deny."""
     there: set[str] = set()
     bound: set[str] = set()
-    for item in port.policies().items:
+    for item in found.items:
         if item["kind"] == POLICY:
             there.add(item["metadata"]["name"])
         elif "Deny" in item.get("spec", {}).get("validationActions", []):

@@ -2,5 +2,6 @@
 
 from portal.kubernetes.collecting import Collected, Looked, collect, look
 from portal.kubernetes.syncing import dry_run, sync_cluster
+from portal.kubernetes.taking import take_over
 
-__all__ = ["Collected", "Looked", "collect", "dry_run", "look", "sync_cluster"]
+__all__ = ["Collected", "Looked", "collect", "dry_run", "look", "sync_cluster", "take_over"]

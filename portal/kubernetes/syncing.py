@@ -4,19 +4,27 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
 from portal.inventory.models import Cluster, ClusterMode
-from portal.kubernetes import diff, targets
+from portal.kubernetes import confirming, diff, targets
 from portal.kubernetes.diff import Difference, Drifted, Write
 from portal.kubernetes.models import Drift, SyncRun, SyncState, SyncWrite
-from portal.kubernetes.port import MANAGER, ClusterError, ClusterPort, FieldConflict, Unreachable
+from portal.kubernetes.port import (
+    MANAGER,
+    ClusterError,
+    ClusterPort,
+    FieldConflict,
+    TooMany,
+    Unreachable,
+)
 from portal.kubernetes.ports import port_for
 from portal.kubernetes.targets import Found
 from portal.scheduling.models import Tick, TickState
 
-ORDER = ("PriorityClass", "Namespace", "ResourceQuota")
+ORDER = ("PriorityClass", "Node", "Namespace", "ResourceQuota")
 
 
 @dataclass(slots=True)
@@ -68,9 +76,25 @@ def dry_run(*, cluster_id: int, now: datetime) -> Difference:
 
 def plan(port: ClusterPort, *, cluster_id: int, tick: Tick, now: datetime) -> Difference:
     """Read what is there and compare it with what the tick wants."""
-    found = Found(port.nodes(), port.namespaces(), port.priority_classes(), port.quotas())
+    found = _look(port)
     wanted = targets.wanted(cluster_id=cluster_id, tick=tick, found=found, now=now)
-    return diff.compare(wanted, found.objects)
+    difference = diff.compare(wanted, found.objects)
+    difference.drifts += confirming.not_in_force(found.quotas, difference.writes)
+    difference.drifts += confirming.not_guarded(port.policies())
+    return difference
+
+
+def _look(port: ClusterPort) -> Found:
+    return Found(port.nodes(), port.namespaces(), port.priority_classes(), port.quotas())
+
+
+def wanted(
+    port: ClusterPort, *, cluster_id: int, tick: Tick | None, now: datetime
+) -> list[dict[str, Any]]:
+    """Every object a tick wants in the cluster as it is; nothing without a tick."""
+    if tick is None:
+        return []
+    return targets.wanted(cluster_id=cluster_id, tick=tick, found=_look(port), now=now)
 
 
 def _write(port: ClusterPort, difference: Difference, fence: int, outcome: _Outcome) -> None:
@@ -85,7 +109,7 @@ def _write(port: ClusterPort, difference: Difference, fence: int, outcome: _Outc
         except FieldConflict as conflict:
             outcome.drifts += _conflicts(write, conflict)
             outcome.refused.append(_named(write, conflict))
-        except Unreachable:
+        except (Unreachable, TooMany):
             raise
         except ClusterError as error:
             outcome.refused.append(_named(write, error))

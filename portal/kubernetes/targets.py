@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Q
 
 from portal.inventory.models import NamespaceOwner, Pool
-from portal.kubernetes import manifests, pods, quantities, splitting
+from portal.kubernetes import manifests, placing, pods, quantities, splitting
 from portal.kubernetes.manifests import PoolShape, Target
 from portal.kubernetes.port import MANAGER, POOL, TEAM, Listing, Manifest
 from portal.kubernetes.splitting import Borrowing
@@ -32,7 +32,9 @@ class Found:
     @property
     def objects(self) -> list[Manifest]:
         """Everything we may write."""
-        return [*self.namespaces.items, *self.classes.items, *self.quotas.items]
+        return [
+            *self.nodes.items, *self.namespaces.items, *self.classes.items, *self.quotas.items
+        ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def wanted(*, cluster_id: int, tick: Tick, found: Found, now: datetime) -> list[
     there = {item["metadata"]["name"] for item in found.namespaces.items}
     teams = _teams(cluster_id, tick, there, now)
     resources = device_resources(found.nodes, {pool.resource for pool in pools})
-    result = manifests.priority_classes(pools)
+    result = [*manifests.priority_classes(pools), *_node_labels(found.nodes, pools)]
     targets = _targets(teams, pools, found)
     for team in teams:
         for name in team.namespaces:
@@ -83,14 +85,26 @@ def _teams(cluster_id: int, tick: Tick, there: set[str], now: datetime) -> list[
 
 
 def device_resources(nodes: Listing, known: set[str]) -> set[str]:
-    """Every device resource any node offers: extended resources, named with a slash."""
+    """Every device resource any node offers, also one that offers none of it now."""
     offered = {
         name
         for item in nodes.items
         for name in item.get("status", {}).get("allocatable", {})
-        if "/" in name and not name.startswith(("hugepages-", "attachable-volumes-"))
+        if placing.is_device(name)
     }
     return offered | known
+
+
+def _node_labels(nodes: Listing, pools: Sequence[PoolShape]) -> list[dict[str, Any]]:
+    """The pool's label for nodes without one, and for those that changed since we wrote it."""
+    known = {pool.name for pool in pools}
+    result: list[dict[str, Any]] = []
+    for item in nodes.items:
+        labels = item["metadata"].get("labels") or {}
+        place = placing.derived(item) if POOL not in labels or _ours(item) else None
+        if place is not None and place.pool in known and labels.get(POOL) != place.pool:
+            result.append(manifests.node(item["metadata"]["name"], place.pool))
+    return result
 
 
 def _targets(
@@ -98,7 +112,7 @@ def _targets(
 ) -> dict[str, dict[str, Target]]:
     """Namespace → pool → target."""
     hard, used = _read_quotas(found.quotas)
-    capacity = usable(found.nodes, {pool.resource for pool in pools})
+    capacity = usable(found.nodes, pools)
     result: dict[str, dict[str, Target]] = {n: {} for team in teams for n in team.namespaces}
     for pool in pools:
         burst = _burst(teams, pool.name, capacity.get(pool.name, 0), hard, used)
@@ -180,15 +194,16 @@ def _sum(amounts: Mapping[str, Any]) -> int:
     )
 
 
-def usable(nodes: Listing, resources: set[str]) -> dict[str, int]:
+def usable(nodes: Listing, pools: Sequence[PoolShape]) -> dict[str, int]:
     """Devices of each pool on nodes that take pods now."""
+    resources = {pool.name: pool.resource for pool in pools}
     found: dict[str, int] = defaultdict(int)
     for item in nodes.items:
         ready = pods.condition(item, "Ready").get("status") == "True"
         if ready and not item.get("spec", {}).get("unschedulable"):
-            pool = item["metadata"].get("labels", {}).get(POOL, "")
+            pool = placing.pool_of(item)
             offer = item.get("status", {}).get("allocatable", {})
-            found[pool] += sum(quantities.devices(offer.get(name, 0)) for name in resources)
+            found[pool] += quantities.devices(offer.get(resources.get(pool, ""), 0))
     return found
 
 

@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
+from portal.common.models import AuditEvent
 from portal.inventory import services as inventory
 from portal.inventory.models import Cluster, ClusterMode
-from portal.kubernetes import ports, services
+from portal.kubernetes import confirming, ports, services
 from portal.kubernetes.client import Connection, connect
 from portal.kubernetes.models import Drift, SyncRun, SyncState
-from portal.kubernetes.port import MANAGER, FieldConflict, StaleVersion
+from portal.kubernetes.port import MANAGER, FieldConflict, Listing, StaleVersion
 from portal.kubernetes.real import KubernetesCluster
+from tests import builders
 from tests.cluster import kubelet
 from tests.cluster.kit import wait_for
 from tests.cluster.worlds import A100, H100, NVIDIA, Team, World, device_pod, job, refusal
@@ -61,6 +63,12 @@ def hard(world: World, team: Team, quota: str) -> dict[str, str]:
     """What a quota allows."""
     found: dict[str, str] = world.kit.get("ResourceQuota", quota, team.namespace)["spec"]["hard"]
     return found
+
+
+def settle(world: World, team: Team) -> None:
+    """Wait until every quota of the namespace is in force."""
+    for found in world.kit.find("ResourceQuota", team.namespace):
+        world.settled(team.namespace, found["metadata"]["name"])
 
 
 def test_a_sync_writes_classes_and_quotas_and_the_server_takes_them_up(
@@ -178,6 +186,7 @@ def test_somebody_elses_field_is_left_alone_shown_and_can_be_taken_over(
 ) -> None:
     world.decide(cluster, (vision, "h100", 2, 1))
     sync(world, cluster)
+    settle(world, vision)
     taken = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
@@ -190,15 +199,67 @@ def test_somebody_elses_field_is_left_alone_shown_and_can_be_taken_over(
     assert (drift.field, drift.wanted, drift.found, drift.manager) == (
         f"spec.hard[{KEY}]", "2", "6", "argocd",
     )  # fmt: skip
-    port = world.port()
     ours = {**taken, "spec": {"hard": {KEY: "2"}}}
     with pytest.raises(FieldConflict) as conflict:
-        port.apply(ours, manager=MANAGER)
+        world.port().apply(ours, manager=MANAGER)
     assert conflict.value.owners == {f"spec.hard.{KEY}": "argocd"}
-    port.apply(ours, manager=MANAGER, force=True)
+    services.take_over(drift_id=drift.pk, actor_id=builders.a_user().pk, now=world.now)
+    assert hard(world, vision, GUARANTEED)[KEY] == "2"
+    assert not Drift.objects.filter(closed_at=None).exists()
+    assert AuditEvent.objects.filter(action="kubernetes.taken_over").count() == 1
+
+
+def test_a_quota_the_server_has_not_taken_up_is_shown_until_it_has(
+    world: World, vision: Team, cluster: Cluster
+) -> None:
+    world.decide(cluster, (vision, "h100", 2, 1))
     sync(world, cluster)
-    drift.refresh_from_db()
-    assert drift.closed_at is not None
+    settle(world, vision)
+    # As if the quota controller were asleep: what is in force is not what is written.
+    asleep = {"status": {"hard": {KEY: "1", f"requests.{MIG}": "0"}}}
+    world.kit.patch("ResourceQuota", GUARANTEED, asleep, vision.namespace, part="status")
+    found = world.kit.get("ResourceQuota", GUARANTEED, vision.namespace)
+    late = confirming.not_in_force(Listing((found,), "1"), ())
+    assert [(d.field, d.wanted, d.found, d.manager) for d in late] == [
+        (f"status.hard[{KEY}]", "2", "1", "")
+    ]
+    awake = {"status": {"hard": found["spec"]["hard"]}}
+    found = world.kit.patch("ResourceQuota", GUARANTEED, awake, vision.namespace, part="status")
+    assert not list(confirming.not_in_force(Listing((found,), "1"), ()))
+
+
+def test_a_policy_that_is_missing_is_shown_until_it_stands(
+    world: World, vision: Team, cluster: Cluster
+) -> None:
+    world.decide(cluster, (vision, "h100", 2, 1))
+    sync(world, cluster)
+    settle(world, vision)
+    binding = world.kit.get("ValidatingAdmissionPolicyBinding", "evenshare-claims")
+    world.kit.delete("ValidatingAdmissionPolicyBinding", "evenshare-claims")
+    try:
+        sync(world, cluster)
+        drift = Drift.objects.get(closed_at=None)
+        assert (drift.kind, drift.name) == ("ValidatingAdmissionPolicy", "evenshare-claims")
+    finally:
+        metadata = {"name": "evenshare-claims"}
+        world.kit.apply({**binding, "metadata": metadata})
+    sync(world, cluster)
+    assert not Drift.objects.filter(closed_at=None).exists()
+
+
+def test_a_node_that_joins_later_gets_its_pools_label(
+    world: World, vision: Team, cluster: Cluster
+) -> None:
+    world.decide(cluster, (vision, "h100", 2, 1))
+    sync(world, cluster)
+    product = {"nvidia.com/gpu.product": "NVIDIA-L40S"}
+    kubelet.add_node(world.kit, "l40s-a", {NVIDIA: 4}, product)
+    world.add()  # the new pool is taken over, its first node labelled
+    kubelet.add_node(world.kit, "l40s-b", {NVIDIA: 4}, product)
+    run = sync(world, cluster)
+    assert run is not None
+    assert ("Node", "l40s-b", "l40s") in [(c.kind, c.name, c.now) for c in run.changes.all()]
+    assert world.kit.get("Node", "l40s-b")["metadata"]["labels"]["evenshare.io/pool"] == "l40s"
 
 
 def test_shrinking_under_running_pods_evicts_nobody_and_gives_their_devices_to_nobody(

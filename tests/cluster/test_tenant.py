@@ -150,6 +150,17 @@ def test_raising_our_quota_is_refused(world: World, promised: Team, quota: str) 
     assert "are written by Evenshare" in said
 
 
+def test_raising_what_is_enforced_through_the_status_is_refused(
+    world: World, promised: Team
+) -> None:
+    more = {"status": {"hard": {f"requests.{NVIDIA}": "99"}}}
+    said = refusal(
+        world.kit.patch, "ResourceQuota", "evenshare-total", more, promised.namespace,
+        part="status", who=world.tenant,
+    )  # fmt: skip
+    assert "are written by Evenshare" in said
+
+
 def test_deleting_our_quota_is_refused(world: World, promised: Team) -> None:
     said = refusal(
         world.kit.delete, "ResourceQuota", "evenshare-total", promised.namespace, world.tenant
@@ -261,7 +272,7 @@ def test_what_an_admin_changes_behind_our_back_is_shown_with_who_did(
     }
     world.kit.apply(quota, manager="kubectl-edit")
     services.sync_cluster(cluster_id=Cluster.objects.get().pk, now=world.now)
-    drift = Drift.objects.get()
+    drift = Drift.objects.get(manager="kubectl-edit")
     assert (drift.kind, drift.namespace, drift.name, drift.manager) == (
         "ResourceQuota", promised.namespace, "evenshare-burst-h100", "kubectl-edit",
     )  # fmt: skip

@@ -135,9 +135,9 @@ class SimulatedCluster:
             return _listing(state, [objects.refusal(j) for j in state.jobs.values() if j.refusal])
 
     def policies(self) -> Listing:
-        """Return none: its jobs name pool and class by themselves."""
+        """Return all there should be: its jobs name pool and class by themselves."""
         with self._file.reading() as state:
-            return _listing(state, [])
+            return _listing(state, objects.policies())
 
     def _job(self, state: State, job: Job) -> dict[str, Any]:
         version, kept = self._kept.get(job.uid, (0, {}))

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from portal.kubernetes import policies as guards
 from portal.kubernetes.port import DEVICES, POOL
 from portal.kubernetes.simulated import controller, fields, records
 from portal.kubernetes.simulated.records import Job, Node, Pod, Stored
@@ -257,3 +258,13 @@ def refusal(record: Job) -> dict[str, Any]:
             "uid": record.uid,
         },
     }
+
+
+def policies() -> list[dict[str, Any]]:
+    """The admission policies and their bindings, as far as anybody asks for them."""
+    found: list[dict[str, Any]] = []
+    for name in guards.NAMES:
+        found.append({"kind": guards.POLICY, "metadata": {"name": name}})
+        spec = {"policyName": name, "validationActions": ["Deny"]}
+        found.append({"kind": guards.BINDING, "metadata": {"name": name}, "spec": spec})
+    return found

@@ -1,5 +1,6 @@
 """The way to an API server: what goes out, and every way it can go wrong."""
 
+import json
 import socket
 import ssl
 import subprocess
@@ -167,9 +168,7 @@ def test_what_was_deleted_since_the_last_look_is_told(server: Recorded, tmp_path
 
 
 def test_a_look_back_from_too_old_a_version_says_so(server: Recorded, tmp_path: Path) -> None:
-    told = recorded.json.dumps({"type": "ERROR", "object": status(410, "Expired")}).replace(
-        ": ", ":"
-    )
+    told = json.dumps({"type": "ERROR", "object": status(410, "Expired")}).replace(": ", ":")
     server.answers += [EMPTY, Answer(200, told.encode() + b"\n")]
     with pytest.raises(Gone):
         port(server, tmp_path).pods(since="7")

@@ -1,5 +1,6 @@
 """Every recorded exchange about quotas, classes and policies, again, through the real client."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,9 +118,7 @@ def test_a_conflict_names_the_field_and_its_manager() -> None:
         ("we apply again: conflict with kubectl", "kubectl"),
     ):
         response = BY_TITLE[title]["response"]
-        error = answers.error(
-            response["status"], {}, recorded.json.dumps(response["body"]).encode()
-        )
+        error = answers.error(response["status"], {}, json.dumps(response["body"]).encode())
         assert isinstance(error, FieldConflict)
         assert error.owners == {f"spec.hard.requests.{GPU}": manager}
 

@@ -35,7 +35,12 @@ def test_a_namespace_gets_a_quota_a_class_and_one_over_every_device_resource() -
         "kind": "ResourceQuota",
         "metadata": {"name": "evenshare-guaranteed-h100", "namespace": "team-c"},
         "spec": {
-            "hard": {"requests.nvidia.com/gpu": "2"},
+            "hard": {
+                "requests.amd.com/gpu": "0",
+                "requests.nvidia.com/gpu": "2",
+                "requests.nvidia.com/gpu.shared": "0",
+                "requests.nvidia.com/mig-1g.10gb": "0",
+            },
             "scopeSelector": {
                 "matchExpressions": [
                     {
@@ -47,7 +52,7 @@ def test_a_namespace_gets_a_quota_a_class_and_one_over_every_device_resource() -
             },
         },
     }
-    assert found["evenshare-burst-h100-1g"]["spec"]["hard"] == {f"requests.{MIG}": "0"}
+    assert found["evenshare-burst-h100-1g"]["spec"]["hard"][f"requests.{MIG}"] == "0"
     assert found["evenshare-total"]["spec"] == {
         "hard": {
             "requests.amd.com/gpu": "0",
