@@ -98,6 +98,27 @@ def test_a_grace_period_of_a_year_is_refused(world: World, promised: Team) -> No
     assert "is gone within 600 seconds" in refusal(world.kit.create, pod, world.tenant)
 
 
+def test_a_pod_that_is_deleted_with_a_grace_of_a_year_stays_as_it_is(
+    world: World, promised: Team
+) -> None:
+    world.kit.create(device_pod(promised.namespace, "forever"), world.tenant)
+    kubelet.run(world.kit, promised.namespace, "forever")
+    path = place("Pod").path(promised.namespace, "forever")
+    year = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 31_536_000}
+    assert "is gone within 600 seconds" in refusal(world.tenant.ask, "DELETE", path, (), year)
+    eviction = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": "forever", "namespace": promised.namespace},
+        "deleteOptions": {"gracePeriodSeconds": 31_536_000},
+    }
+    said = refusal(world.tenant.ask, "POST", f"{path}/eviction", (), eviction)
+    assert "is gone within the cluster's general grace period" in said
+    world.tenant.ask("DELETE", path, [("gracePeriodSeconds", "60")])
+    metadata = world.kit.get("Pod", "forever", promised.namespace)["metadata"]
+    assert metadata["deletionGracePeriodSeconds"] == 60
+
+
 def test_a_device_pod_in_a_namespace_without_a_team_is_refused(
     world: World, promised: Team
 ) -> None:
