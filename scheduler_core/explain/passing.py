@@ -11,8 +11,11 @@ from scheduler_core.scratch import Need, Rules, Shape, State
 Found = dict[str, dict[str, object]]
 
 
-def quota_short(state: State, rules: Rules, shape: Shape, nodes_are_short: bool) -> Found:
-    """Return what quotas forbid now."""
+def quota_short(state: State, rules: Rules, shape: Shape, borrowers: set[int]) -> Found:
+    """Return what quotas forbid now.
+
+    `borrowers` are the teams above their entitlement where nodes are short, else nobody.
+    """
     book, team = rules.book, rules.team
     milli = shape.least * shape.need.per_task.gpu_milli
     found: Found = {}
@@ -34,7 +37,7 @@ def quota_short(state: State, rules: Rules, shape: Shape, nodes_are_short: bool)
     if rules.breaks_user_limit(milli):
         found["user_limit"] = {"limit": book.terms.per_user[team], "asks": milli}
     if rules.within_guarantee(milli):
-        if nodes_are_short and any(_others_above(rules, state)):
+        if borrowers - {team}:
             found["lent_out"] = {
                 "guaranteed": book.entitled[team],
                 "used": book.own[team].gpu_milli,
@@ -45,18 +48,16 @@ def quota_short(state: State, rules: Rules, shape: Shape, nodes_are_short: bool)
     return found
 
 
-def _others_above(rules: Rules, state: State) -> list[bool]:
-    return [rules.book.is_above(other) for other in range(len(state.tree)) if other != rules.team]
-
-
 def _borrowing_short(state: State, rules: Rules, milli: int) -> Found:
     """Return `borrowing_limit` where borrowing is what stops it, not a pool that is full."""
     book = rules.book
     asked = milli + rules.fence
     available = rules.available()
     limiting = book.breaks_borrowing_limit(rules.team, asked)
+    if limiting is None and asked <= available:
+        return {}
     whole_pool = book.capacity.gpu_milli - sum(one.gpu_milli for one in book.own)
-    if limiting is None and (asked <= available or asked > whole_pool):
+    if limiting is None and asked > whole_pool:
         return {}
     detail: dict[str, object] = {"available": available, "asks": milli}
     if limiting is not None:

@@ -45,6 +45,7 @@ class Explainer:
         self._state = state
         self._lasting = Lasting(state)
         self._nodes: dict[tuple[int, Shape], Found] = {}
+        self._above: dict[int, set[int]] = {}
 
     def can_ever_run(self, workload: Workload, pool: int) -> bool:
         """Tell whether the pool, all free, would hold the workload."""
@@ -69,13 +70,20 @@ class Explainer:
         short = self._nodes_short(shape, pool)
         found = {
             **self._lasting.reasons(shape, pool),
-            **quota_short(self._state, rules, shape, bool(short)),
+            **quota_short(self._state, rules, shape, self._borrowers(pool) if short else set()),
             **short,
             **note.found,
         }
         if not found:
             found = {"behind": {}}
         return min(found, key=_PLACE.__getitem__), pool, found
+
+    def _borrowers(self, pool: int) -> set[int]:
+        if pool not in self._above:
+            book = self._state.books[pool]
+            teams = range(len(self._state.tree))
+            self._above[pool] = {team for team in teams if book.is_above(team)}
+        return self._above[pool]
 
     def _nodes_short(self, shape: Shape, pool: int) -> Found:
         key = (pool, shape)

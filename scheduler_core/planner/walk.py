@@ -126,9 +126,9 @@ class Walk:
 
     def _spots(self, workload: Workload, pool: int) -> list[Spot] | None:
         """Return where the workload fits now, by quotas, nodes and earlier plans; None if not."""
-        if pool in self._blocked:
-            return None
         shape = self._state.shape(workload)
+        if pool in self._blocked or self._state.column(pool, shape.need).total() < shape.least:
+            return None
         rules = Rules(self._state, workload, pool)
         most = rules.largest_count()
         milli = most * shape.need.per_task.gpu_milli
@@ -217,7 +217,7 @@ class Walk:
         note = self.notes.setdefault(workload.id, Note())
         protected = search.protected()
         if protected:
-            note.add("protected_by_min_runtime", workloads=len(protected))
+            note.add("protected_by_min_runtime", workloads=protected)
         if search.refused is not None:
             cost, benefit = search.refused
             note.add(

@@ -31,6 +31,7 @@ class Board:
         self._victims: dict[int, list[Victim]] = {}
         self._seen = 0
         self._above: set[int] = set()
+        self._protected: dict[int, int] = {}
         self._by_parent: dict[int, list[tuple[Share, int]]] | None = None
         for team in range(len(state.tree)):
             self._update(team)
@@ -49,8 +50,10 @@ class Board:
         for node, whole, cpu, memory in self._given.pop(team, ()):
             self._held[:, node] -= (whole, cpu, memory)
         self._above.discard(team)
+        self._protected.pop(team, None)
         if self.book.is_above(team):
             self._above.add(team)
+            self._protected[team] = self._count_protected(team)
             given = self._given[team] = [
                 (
                     node - self._low,
@@ -71,6 +74,16 @@ class Board:
             for held in work.values()
             if held.workload.preemptible and not is_protected(self._state, held)
         ]
+
+    def _count_protected(self, team: int) -> int:
+        work = self._state.of_team.get((self._pool, team), {})
+        return sum(
+            held.workload.preemptible and is_protected(self._state, held) for held in work.values()
+        )
+
+    def protected_beside(self, team: int) -> int:
+        """Return how much work of other teams above theirs only its minimum runtime saves."""
+        return sum(self._protected.values()) - self._protected.get(team, 0)
 
     def above(self) -> set[int]:
         """Return the teams that use more than they are entitled to."""

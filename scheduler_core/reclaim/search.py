@@ -77,6 +77,7 @@ class Reclaim:
         self._removed: list[_Removal] = []
         self._known_branches: dict[int, tuple[int, int]] = {}
         self._known_shares: dict[int, Share] = {}
+        self._verdicts: dict[tuple[int, Share, Share, Amount], bool] = {}
         self._passed_over: dict[int, tuple[str, Share, Share]] = {}
 
     def is_hopeless(self) -> bool:
@@ -92,16 +93,15 @@ class Reclaim:
             return True
         return not self._board.above() or not self._board.could_hold(self._shape)
 
-    def protected(self) -> list[str]:
-        """Return whom of those it might take only their minimum runtime saves."""
+    def protected(self) -> int:
+        """Return how many of those it might take only their minimum runtime saves."""
         self._board.refresh()
-        return sorted(
-            held.workload.id
-            for team in self._board.above() | {self._team}
-            for held in self._state.of_team.get((self._pool, team), {}).values()
-            if held.workload.preemptible
+        own = self._state.of_team.get((self._pool, self._team), {})
+        return self._board.protected_beside(self._team) + sum(
+            held.workload.preemptible
             and is_protected(self._state, held)
-            and (team != self._team or self._claim.precedes(held.workload))
+            and self._claim.precedes(held.workload)
+            for held in own.values()
         )
 
     def find(self, fits: Fits, gate: Callable[[], Gate]) -> Taken | None:
@@ -222,9 +222,13 @@ class Reclaim:
         team = victim.held.team
         if team == self._team or rule != "final":
             return True
-        mine, _ = self._branches(team)
+        mine, theirs = self._branches(team)
         less = victim.held.workload.per_task.amount.times(-victim.tasks)
-        return self._mine(mine) <= self._theirs(team, less)
+        own = self._mine(mine)
+        key = (theirs, own, self._share_of(team), less)
+        if key not in self._verdicts:
+            self._verdicts[key] = own <= self._theirs(team, less)
+        return self._verdicts[key]
 
     def _branch_is_above(self, branch: int) -> bool:
         used, promised = self._book.below[branch], self._book.promised_below[branch]

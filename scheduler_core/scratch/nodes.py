@@ -135,6 +135,13 @@ class Column:
         self.allowed = allowed
         self._tasks: Ints = np.zeros(0, dtype=np.int64)
         self._seen = -1
+        self._total = -1
+
+    def total(self) -> int:
+        """Return how many tasks fit on all nodes together."""
+        if self._total < 0 or self._seen != len(self._nodes.changed):
+            self._total = int(self.tasks().sum())
+        return self._total
 
     def tasks(self) -> Ints:
         """Return the tasks that fit, one figure for each node of the pool. Do not change it."""
@@ -142,6 +149,7 @@ class Column:
         if self._seen != len(changed):
             news = changed[self._seen :] if self._seen >= 0 else None
             self._seen = len(changed)
+            self._total = -1
             if news is None or len(news) > _FEW:
                 fit = self._nodes.tasks(self._need, self._pool, self._slice)
                 self._tasks = np.where(self.allowed, fit, 0)
