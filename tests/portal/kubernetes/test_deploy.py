@@ -1,0 +1,70 @@
+"""The files of `deploy/kubernetes` hang together; what they do is shown on a real server."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from portal.kubernetes import policies
+
+DEPLOY = Path(__file__).resolve().parents[3] / "deploy" / "kubernetes"
+FILES = sorted(path for path in DEPLOY.rglob("*.yaml") if path.name != "kustomization.yaml")
+FOLDERS = sorted(path.parent for path in DEPLOY.rglob("kustomization.yaml"))
+OURS = {"group": "evenshare.io", "resource": "figures", "verb": "write"}
+
+
+def manifests() -> list[dict[str, Any]]:
+    """Every manifest of every file."""
+    return [item for path in FILES for item in yaml.safe_load_all(path.read_text())]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: str(path.relative_to(DEPLOY)))
+def test_a_kustomization_lists_every_file_beside_it_and_nothing_that_is_not_there(
+    folder: Path,
+) -> None:
+    listing = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    named = {(folder / name).resolve() for name in listing["resources"]}
+    assert all(path.exists() for path in named)
+    beside = {path for path in folder.glob("*.yaml") if path.name != "kustomization.yaml"}
+    assert beside <= named
+
+
+def test_every_policy_is_bound_so_that_it_denies_and_known_to_the_portal() -> None:
+    found = manifests()
+    there = {m["metadata"]["name"] for m in found if m["kind"] == policies.POLICY}
+    bound = {
+        m["spec"]["policyName"]
+        for m in found
+        if m["kind"] == policies.BINDING and m["spec"]["validationActions"] == ["Deny"]
+    }
+    assert there == bound == set(policies.NAMES)
+
+
+def test_a_policy_that_fails_lets_nothing_through() -> None:
+    for item in manifests():
+        if item["kind"] == policies.POLICY:
+            assert item["spec"]["failurePolicy"] == "Fail", item["metadata"]["name"]
+        if item["kind"] == policies.BINDING and "paramRef" in item["spec"]:
+            assert item["spec"]["paramRef"]["parameterNotFoundAction"] == "Deny"
+
+
+def test_the_account_may_read_no_secret_and_write_no_pod() -> None:
+    for item in manifests():
+        for rule in item.get("rules", []):
+            assert "*" not in [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
+            assert "secrets" not in rule["resources"]
+            if set(rule["verbs"]) & {"create", "patch", "update", "delete"}:
+                assert set(rule["resources"]) <= {
+                    "resourcequotas", "priorityclasses", "namespaces", "nodes",
+                }  # fmt: skip
+
+
+def test_the_right_the_policies_ask_for_is_the_one_the_account_has() -> None:
+    rules = [rule for item in manifests() for rule in item.get("rules", [])]
+    assert {
+        "apiGroups": [OURS["group"]], "resources": [OURS["resource"]], "verbs": [OURS["verb"]],
+    } in rules  # fmt: skip
+    asked = f"authorizer.group('{OURS['group']}').resource('{OURS['resource']}')"
+    text = "\n".join(path.read_text() for path in FILES)
+    assert text.count("authorizer.") == text.count(f"{asked}.check('{OURS['verb']}')")
