@@ -1,25 +1,28 @@
 """Whether a cluster does what was written: quotas in force, and the policies that make them bind.
 
 Pure. A quota binds once the server's own controller has taken it up, which it shows by repeating
-`spec.hard` as `status.hard`; until then, and for as long as a policy is missing, that is drift of
-nobody's making and is shown beside all other drift.
+`spec.hard` as `status.hard`. One that still does not when the next tick is written, and a policy
+that is missing, are drift of nobody's making and are shown beside all other drift.
 """
 
 from collections.abc import Iterable, Iterator
 
 from portal.kubernetes import policies
 from portal.kubernetes.diff import Drifted, Write
-from portal.kubernetes.port import MANAGER, Listing
+from portal.kubernetes.port import FENCE, MANAGER, Listing, Manifest
 
 
-def not_in_force(quotas: Listing, writes: Iterable[Write]) -> Iterator[Drifted]:
-    """Our quotas that say one thing and limit another; those about to be written are left out."""
+def not_in_force(quotas: Listing, writes: Iterable[Write], fence: int) -> Iterator[Drifted]:
+    """Our quotas that say one thing and limit another.
+
+    Left out are those about to be written, and those just written for the tick of this fence.
+    """
     written = {(write.kind, write.namespace, write.name) for write in writes}
     for item in quotas.items:
         metadata = item["metadata"]
-        if ("ResourceQuota", metadata["namespace"], metadata["name"]) in written or not any(
-            entry.get("manager") == MANAGER for entry in metadata.get("managedFields", [])
-        ):
+        just_now = (metadata.get("annotations") or {}).get(FENCE) == str(fence)
+        key = ("ResourceQuota", metadata["namespace"], metadata["name"])
+        if just_now or key in written or not _ours(item):
             continue
         hard = item.get("spec", {}).get("hard", {})
         in_force = item.get("status", {}).get("hard", {})
@@ -29,6 +32,11 @@ def not_in_force(quotas: Listing, writes: Iterable[Write]) -> Iterator[Drifted]:
                     "ResourceQuota", metadata["namespace"], metadata["name"],
                     f"status.hard[{key}]", hard[key], in_force.get(key), "",
                 )  # fmt: skip
+
+
+def _ours(item: Manifest) -> bool:
+    entries = item["metadata"].get("managedFields", [])
+    return any(entry.get("manager") == MANAGER for entry in entries)
 
 
 def not_guarded(found: Listing) -> Iterator[Drifted]:

@@ -79,7 +79,7 @@ def plan(port: ClusterPort, *, cluster_id: int, tick: Tick, now: datetime) -> Di
     found = _look(port)
     wanted = targets.wanted(cluster_id=cluster_id, tick=tick, found=found, now=now)
     difference = diff.compare(wanted, found.objects)
-    difference.drifts += confirming.not_in_force(found.quotas, difference.writes)
+    difference.drifts += confirming.not_in_force(found.quotas, difference.writes, tick.fence)
     difference.drifts += confirming.not_guarded(port.policies())
     return difference
 

@@ -219,13 +219,13 @@ def test_a_quota_the_server_has_not_taken_up_is_shown_until_it_has(
     asleep = {"status": {"hard": {KEY: "1", f"requests.{MIG}": "0"}}}
     world.kit.patch("ResourceQuota", GUARANTEED, asleep, vision.namespace, part="status")
     found = world.kit.get("ResourceQuota", GUARANTEED, vision.namespace)
-    late = confirming.not_in_force(Listing((found,), "1"), ())
+    late = confirming.not_in_force(Listing((found,), "1"), (), fence=2)
     assert [(d.field, d.wanted, d.found, d.manager) for d in late] == [
         (f"status.hard[{KEY}]", "2", "1", "")
     ]
     awake = {"status": {"hard": found["spec"]["hard"]}}
     found = world.kit.patch("ResourceQuota", GUARANTEED, awake, vision.namespace, part="status")
-    assert not list(confirming.not_in_force(Listing((found,), "1"), ()))
+    assert not list(confirming.not_in_force(Listing((found,), "1"), (), fence=2))
 
 
 def test_a_policy_that_is_missing_is_shown_until_it_stands(
