@@ -8,6 +8,9 @@ from django.db.models import OuterRef, Subquery
 from portal.inventory.models import Cluster
 from portal.scheduling.models import Share, Tick, TickState
 
+DEVICE = 1000
+"""Milli-GPU in a GPU."""
+
 
 @dataclass(frozen=True, slots=True)
 class ShareRow:
@@ -87,7 +90,7 @@ def list_loans(*, pool_id: int | None = None) -> list[Loan]:
     Nobody's GPU carries a lender's name, so each lender's part goes to the borrowers by how much
     they borrow, the remainders to the largest fractions; what is left of a borrower's part comes
     from what nobody was promised. Each lender's loans add up to what it lent, each borrower's to
-    what it borrowed.
+    what it borrowed. Where only whole GPUs are borrowed, only whole GPUs are lent.
     """
     by_pool: dict[int, list[ShareRow]] = {}
     for row in shares_now(pool_id=pool_id):
@@ -99,25 +102,32 @@ def loans_of_pool(rows: list[ShareRow]) -> list[Loan]:
     """The loans within one pool."""
     owed = {row.team_id: row.borrowed for row in rows if row.borrowed}
     names = {row.team_id: row for row in rows}
+    lent = {row.team_id: row.lent for row in rows if row.lent}
+    unit = _unit([*owed.values(), sum(lent.values())])
     loans: list[Loan] = []
-    for lender in (row for row in rows if row.lent):
-        for team_id, milli in _divide(min(lender.lent, sum(owed.values())), owed).items():
+    for lender_id, part in _divide(sum(lent.values()), lent, unit).items():
+        for team_id, milli in _divide(min(part, sum(owed.values())), owed, unit).items():
             owed[team_id] -= milli
-            loans.append(_loan(lender, names[team_id], milli))
+            loans.append(_loan(names[lender_id], names[team_id], milli))
     loans += [_loan(None, names[team_id], milli) for team_id, milli in owed.items()]
     return [loan for loan in loans if loan.gpu_milli]
 
 
-def _divide(total: int, owed: dict[int, int]) -> dict[int, int]:
-    """Split a total by what each still owes; never more to one than it owes."""
-    whole = sum(owed.values())
+def _unit(amounts: list[int]) -> int:
+    """The least amount a loan is counted in: a device where all amounts are whole devices."""
+    return 1 if any(milli % DEVICE for milli in amounts) else DEVICE
+
+
+def _divide(total: int, owed: dict[int, int], unit: int) -> dict[int, int]:
+    """Split a total of so many units by what each still owes; never more to one than it owes."""
+    whole, units = sum(owed.values()), total // unit
     if not whole:
         return {}
-    parts = {team_id: total * milli // whole for team_id, milli in owed.items()}
-    by_fraction = sorted(owed, key=lambda team_id: (-(total * owed[team_id] % whole), team_id))
-    for team_id in by_fraction[: total - sum(parts.values())]:
+    parts = {team_id: units * milli // whole for team_id, milli in owed.items()}
+    by_fraction = sorted(owed, key=lambda team_id: (-(units * owed[team_id] % whole), team_id))
+    for team_id in by_fraction[: units - sum(parts.values())]:
         parts[team_id] += 1
-    return parts
+    return {team_id: count * unit for team_id, count in parts.items()}
 
 
 def _loan(lender: ShareRow | None, borrower: ShareRow, milli: int) -> Loan:

@@ -5,11 +5,14 @@ from datetime import datetime, timedelta
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from hypothesis import given
+from hypothesis import strategies as st
 
 from portal.common.errors import Invalid
 from portal.inventory.models import Pool
 from portal.scheduling import selectors
 from portal.scheduling.models import Decision, Share, Standing, Tick, TickState, Verb
+from portal.scheduling.selectors.shares import loans_of_pool
 from portal.teams import selectors as teams
 from portal.teams.models import Role, Team
 from portal.teams.selectors import Access
@@ -204,12 +207,58 @@ def test_loans_add_up_to_what_each_lends_and_each_borrows(
     found = {
         (loan.lender_name, loan.borrower_name): loan.gpu_milli for loan in selectors.list_loans()
     }
-    # Two thirds of each part go to Vision, one third to Search; the rest nobody was promised.
+    # Two thirds of each part go to Vision, one third to Search; the rest nobody was promised. Only
+    # whole GPUs are borrowed, so the one GPU of Robotics goes whole to Vision.
     assert found == {
-        ("Speech", "Vision"): 2000, ("Speech", "Search"): 1000,
-        ("Robotics", "Vision"): 667, ("Robotics", "Search"): 333,
-        ("", "Vision"): 1333, ("", "Search"): 667,
+        ("Speech", "Vision"): 2000, ("Speech", "Search"): 1000, ("Robotics", "Vision"): 1000,
+        ("", "Vision"): 1000, ("", "Search"): 1000,
     }  # fmt: skip
+
+
+def test_shares_of_gpus_are_lent_to_the_thousandth(
+    pool: Pool, vision: Team, speech: Team, tick: Tick
+) -> None:
+    search = builders.a_team("search")
+    a_share(tick, vision, pool, borrowed=500)
+    a_share(tick, search, pool, borrowed=1000)
+    a_share(tick, speech, pool, lent=1000)
+    found = [(loan.borrower_name, loan.gpu_milli) for loan in selectors.list_loans(pool_id=pool.pk)]
+    # A third and two thirds of one GPU, then what nobody was promised.
+    assert found == [("Vision", 333), ("Search", 667), ("Vision", 167), ("Search", 333)]
+
+
+def _row(team_id: int, borrowed: int, lent: int) -> selectors.ShareRow:
+    return selectors.ShareRow(
+        team_id=team_id, team_name=str(team_id), team_hue=1, pool_id=1, pool_name="t4",
+        cluster_id=1, tick_id=1, as_of=builders.LONG_AGO, guaranteed=0, reserved=0, fair_share=0,
+        allocated=0, borrowed=borrowed, lent=lent, available=0, dominant_share=0, satisfaction=0,
+        factor=None, guaranteed_gpus=0, burst_gpus=0,
+    )  # fmt: skip
+
+
+@given(
+    borrowed=st.lists(st.integers(0, 12), max_size=4),
+    unused=st.lists(st.integers(0, 12), max_size=4),
+    unpromised=st.integers(0, 12),
+)
+def test_whole_gpus_borrowed_are_lent_whole_and_all_sums_hold(
+    borrowed: list[int], unused: list[int], unpromised: int
+) -> None:
+    """Lenders' parts as the engine divides them: by what each leaves unused, to the thousandth."""
+    total = min(sum(unused), max(0, sum(borrowed) - unpromised)) * 1000
+    lent = [total * part // max(1, sum(unused)) for part in unused]
+    for place in range(total - sum(lent)):
+        lent[place] += 1
+    rows = [_row(number, gpus * 1000, 0) for number, gpus in enumerate(borrowed)]
+    rows += [_row(100 + number, 0, milli) for number, milli in enumerate(lent)]
+    loans = loans_of_pool(rows)
+    assert all(loan.gpu_milli % 1000 == 0 for loan in loans)
+    for row in rows:
+        taken = sum(loan.gpu_milli for loan in loans if loan.borrower_id == row.team_id)
+        given_away = sum(loan.gpu_milli for loan in loans if loan.lender_id == row.team_id)
+        assert taken == row.borrowed
+        assert abs(given_away - row.lent) < 1000
+    assert sum(loan.gpu_milli for loan in loans if loan.lender_id is not None) == total
 
 
 def test_waits_count_those_that_still_wait(
