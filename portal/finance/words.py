@@ -22,7 +22,12 @@ def month(starts_at: datetime, zone: str) -> str:
 
 
 def hours(gpu_milli_seconds: int) -> str:
-    """Milli-GPU-seconds as GPU-hours, to the thousandth."""
+    """Milli-GPU-seconds as GPU-hours, to the tenth, as on every page; exports have them exactly."""
+    return formats.number(gpu_hours(gpu_milli_seconds), 1)
+
+
+def exact_hours(gpu_milli_seconds: int) -> str:
+    """The same to the thousandth, where a sentence speaks of a difference."""
     return formats.number(gpu_hours(gpu_milli_seconds))
 
 
@@ -71,7 +76,7 @@ def parts(found: Reconciliation) -> list[tuple[str, int, int]]:
 
 def verdict(found: Reconciliation) -> str:
     """Whether a month adds up, in a sentence."""
-    counted, capacity = hours(found.accounted), hours(found.capacity)
+    counted, capacity = exact_hours(found.accounted), exact_hours(found.capacity)
     if found.adds_up:
         return _(
             "It adds up: the lines account for %(counted)s GPU-hours, to the last GPU-second what "
@@ -81,7 +86,7 @@ def verdict(found: Reconciliation) -> str:
         return _(
             "It does not add up: %(beyond)s GPU-hours were used on nodes that were not known then, "
             "or beyond what they have. The ledger or the record of nodes is wrong."
-        ) % {"beyond": hours(found.beyond)}
+        ) % {"beyond": exact_hours(found.beyond)}
     if found.accounted != found.capacity:
         return _(
             "It does not add up: the lines account for %(counted)s GPU-hours, the pools had "
