@@ -1,7 +1,7 @@
 """Pictures drawn on the server as SVG: the bar and the lanes of time, in one grammar.
 
-Solid = guaranteed, hatched = borrowed, dashed = reserved and not used, empty = idle; the hue is
-the team. Sizes are percentages, so a picture fits any width without stretching its pattern, and
+Solid = guaranteed, hatched = borrowed, empty = idle; a dashed edge = reserved, pale when not used
+and solid inside when used; the hue is the team. Sizes are percentages, so a picture fits any width without stretching its pattern, and
 nothing needs an inline style. The hatching patterns stand once in the page (common/hatches.html).
 """
 
@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 SOLID = "solid"
 HATCHED = "hatched"
 DASHED = "dashed"
+FENCED = "fenced"
 EMPTY = "empty"
 
 _ROW = 32

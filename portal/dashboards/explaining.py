@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from portal.common import formats
-from portal.common.drawing import DASHED, HATCHED, SOLID, Bar, Mark, Part
+from portal.common.drawing import DASHED, FENCED, HATCHED, SOLID, Bar, Mark, Part
 from portal.dashboards.selectors.common import DEVICE, Fence, Held
 from portal.inventory.selectors import Cause, ConflictRow
 
@@ -34,11 +34,14 @@ def pool_bar(
     total = max(ceiling * DEVICE, held.total + unused, guaranteed * DEVICE, 1)
     parts = [
         Part(SOLID, held.guaranteed, hue, _("%(n)s guaranteed") % {"n": formats.gpus(held.guaranteed)}),
-        Part(SOLID, held.reserved, hue, _("%(n)s reserved") % {"n": formats.gpus(held.reserved)}),
+        Part(FENCED, held.reserved, hue, _("%(n)s reserved") % {"n": formats.gpus(held.reserved)}),
         Part(HATCHED, held.borrowed, hue, _("%(n)s borrowed") % {"n": formats.gpus(held.borrowed)}),
         Part(DASHED, unused, hue, _("%(n)s reserved, not used") % {"n": formats.gpus(unused)}),
     ]  # fmt: skip
     marks = [Mark(guaranteed * DEVICE, _("%(n)s guaranteed") % {"n": formats.number(guaranteed)})]
+    if fence.added:
+        more = _("%(n)s more reserved") % {"n": formats.number(fence.added)}
+        marks.append(Mark((guaranteed + fence.added) * DEVICE, more))
     if limit is not None:
         marks.append(Mark(limit * DEVICE, _("%(n)s limit") % {"n": formats.number(limit)}))
     else:
@@ -49,9 +52,19 @@ def pool_bar(
     return Bar(parts=tuple(parts), total=total, text=said, marks=tuple(marks))
 
 
+def _own(held: Held) -> str:
+    """What a team runs of its own: what is reserved is named beside what is guaranteed."""
+    if not held.reserved:
+        return formats.gpus(held.guaranteed)
+    words = {"guaranteed": formats.gpus(held.guaranteed), "reserved": formats.gpus(held.reserved)}
+    if not held.guaranteed:
+        return _("%(reserved)s reserved") % words
+    return _("%(guaranteed)s guaranteed and %(reserved)s reserved") % words
+
+
 def use(held: Held, guaranteed: int, lenders: Sequence[Neighbour]) -> SafeString:
     """What a team runs of its own and what it borrows from whom."""
-    own = formats.gpus(held.guaranteed + held.reserved)
+    own = _own(held)
     if not held.total:
         return format_html(
             _("Nothing runs now. {guaranteed} GPUs are guaranteed and free for you at once."),
@@ -98,7 +111,7 @@ def in_short(
     held: Held, lenders: Sequence[Neighbour], borrowers: Sequence[Neighbour]
 ) -> SafeString:
     """The same of a team that is not the reader's own, in a table's row."""
-    own, borrowed = formats.gpus(held.guaranteed + held.reserved), formats.gpus(held.borrowed)
+    own, borrowed = _own(held), formats.gpus(held.borrowed)
     if borrowers:
         return format_html(
             _("Uses {own} of its own and <b>lends {lent} to {names}</b>."),

@@ -7,13 +7,15 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from portal.common import drawing, formats
-from portal.common.drawing import DASHED, EMPTY, HATCHED, SOLID, Bar, Mark, Part
+from portal.common.drawing import DASHED, EMPTY, FENCED, HATCHED, SOLID, Bar, Mark, Part
 from portal.dashboards import words
 from portal.dashboards.selectors.capacity import Device, NodeUse, PoolUse
 from portal.dashboards.selectors.common import DEVICE, TeamMark
 from portal.dashboards.selectors.workload import Stage
 from portal.workloads.models import ChargedTo, WorkloadState
 
+GRAINS = {ChargedTo.BORROWED: HATCHED, ChargedTo.RESERVED: FENCED}
+"""How what is not guaranteed is drawn."""
 WHOLE_BAR = 10_000
 LEAST = 40
 """Of the bar's length, so that a short stage stays visible."""
@@ -46,7 +48,7 @@ def timeline(stages: Sequence[Stage], *, now: datetime, hue: int, charged_to: st
     """Stages to scale: waiting is empty, holding without running dashed, running filled."""
     rows = stage_rows(stages, now)
     total = max(1, sum(row.seconds for row in rows))
-    running = HATCHED if charged_to == ChargedTo.BORROWED else SOLID
+    running = GRAINS.get(charged_to, SOLID)
     grains = {
         WorkloadState.STARTING: DASHED,
         WorkloadState.RUNNING: running,
@@ -75,8 +77,10 @@ def pool_bar(pool: PoolUse) -> Bar:
     parts: list[Part] = []
     for mark, held in pool.held:
         hue, name = (mark.hue, mark.name) if mark else (0, _("no team"))
-        own = held.guaranteed + held.reserved
+        own = held.guaranteed
         parts.append(Part(SOLID, own, hue, f"{name}: {formats.gpus(own)}"))
+        reserved = _("%(team)s: %(n)s reserved") % {"team": name, "n": formats.gpus(held.reserved)}
+        parts.append(Part(FENCED, held.reserved, hue, reserved))
         borrowed = _("%(team)s: %(n)s borrowed") % {"team": name, "n": formats.gpus(held.borrowed)}
         parts.append(Part(HATCHED, held.borrowed, hue, borrowed))
     for mark, fence, held in pool.fences:
@@ -132,7 +136,7 @@ def _cell(device: Device, marks: Mapping[int, TeamMark]) -> Cell:
         return Cell("", _("GPU %(n)d: idle") % {"n": device.index})
     first = device.uses[0]
     mark = marks.get(first.team_id or 0)
-    grain = HATCHED if first.charged_to == ChargedTo.BORROWED else SOLID
+    grain = GRAINS.get(first.charged_to, SOLID)
     who = ", ".join(
         f"{words.team_name(marks.get(u.team_id or 0))} {formats.gpus(u.milli)} "
         f"{words.charge(u.charged_to)}"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
-from portal.common.drawing import DASHED, HATCHED, SOLID, Bar, Part
+from portal.common.drawing import DASHED, FENCED, HATCHED, SOLID, Bar, Part
 from portal.finance import words
 from portal.finance.models import LineKind
 from portal.finance.selectors import Reconciliation, StatementRow
@@ -17,9 +17,9 @@ def of_month(rows: Sequence[StatementRow], found: Reconciliation, hues: dict[int
         if row.team_id is None:
             continue
         hue, name = hues.get(row.team_id, 0), row.team_name
-        own = row.guaranteed + row.reserved
         parts += [
-            Part(SOLID, own, hue, _part(name, _("guaranteed or reserved"), own)),
+            Part(SOLID, row.guaranteed, hue, _part(name, _("guaranteed"), row.guaranteed)),
+            Part(FENCED, row.reserved, hue, _part(name, _("reserved"), row.reserved)),
             Part(HATCHED, row.borrowed, hue, _part(name, _("borrowed"), row.borrowed)),
             Part(
                 DASHED, row.reserved_unused, hue,

@@ -41,6 +41,7 @@ class PoolPanel:
     gpu_model: str
     used_milli: int
     guaranteed: int
+    reserved: int
     limit: int | None
     bar: Bar
     sentences: tuple[SafeString, ...]
@@ -147,6 +148,7 @@ def _pool_panels(row: TeamRow, picture: _Picture, now: datetime) -> Iterable[Poo
             gpu_model=pool.gpu_model,
             used_milli=held.total,
             guaranteed=guaranteed,
+            reserved=fence.added,
             limit=limit,
             bar=explaining.pool_bar(
                 held=held, fence=fence, guaranteed=guaranteed, limit=limit, hue=row.hue,

@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from portal.common import clock
 from portal.inventory.models import Cluster
 from portal.requests.models import Request
+from portal.reservations.models import ReservationState
 from portal.scheduling.models import Tick
 from portal.workloads.models import Workload
 from tests import builders
@@ -67,6 +68,20 @@ def test_home_counts_what_the_pods_hold(world: World) -> None:
     said = text(get(world, "member", "/"))
     assert "18 h100 GPUs in use of 16 guaranteed, 24 at most" in said
     assert "You run 14 of your own and borrow 4 from Speech, who use 6 of their 10." in said
+
+
+def test_home_names_what_runs_in_a_reservation_apart(world: World) -> None:
+    builders.a_reservation(
+        world.vision, world.pool, world.now, 9, gpus=8, state=ReservationState.ACTIVE
+    )
+    world.running.pods.filter(gpu_milli=8000).update(charged_to="reserved")
+    said = text(get(world, "member", "/"))
+    assert "18 h100 GPUs in use of 16 guaranteed + 8 reserved, 24 at most" in said
+    assert "You run 6 guaranteed and 8 reserved of your own and borrow 4 from Speech" in said
+    drawn = get(world, "member", "/").content.decode()
+    # 8 of 24, after the 6.
+    fenced = '<svg x="25.000%" width="33.333%" height="100%" class="hue-1"><rect width="100%"'
+    assert f'{fenced} height="100%" class="ink-fenced">' in drawn
 
 
 def test_home_tells_the_lender_to_whom_and_when_it_comes_back(world: World) -> None:
@@ -197,7 +212,7 @@ def test_a_workload_shows_what_the_ledger_has_of_it(world: World) -> None:
         entry.pk = None
         entry.pod_uid = "again"
         entry.save(force_insert=True)
-    assert "6.00 GPU-hours" in text(get(world, "lead", f"/queue/{world.running.pk}/"))
+    assert "6.0 GPU-hours" in text(get(world, "lead", f"/queue/{world.running.pk}/"))
 
 
 def test_a_snapshot_is_for_those_who_oversee_the_organisation(world: World) -> None:
