@@ -8,17 +8,27 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 # program → the Debian packages that bring it
 NEEDED = {
     "chromium": ["chromium"],
+    "postgres": ["postgresql"],
+    "redis-server": ["redis-server"],
 }
+OTHER_NAMES = {"chromium": ["chromium-browser", "google-chrome"]}
 
 
 def found(program: str) -> bool:
     """Whether the program is there, under one of its names."""
-    names = {"chromium": ["chromium", "chromium-browser", "google-chrome"]}.get(program, [program])
-    return any(shutil.which(name) for name in names)
+    return where(program, *OTHER_NAMES.get(program, [])) is not None
+
+
+def where(*names: str) -> str | None:
+    """The first of these programs there is, also where Debian keeps PostgreSQL's."""
+    homes = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    path = os.pathsep.join([os.environ["PATH"], *map(str, homes)])
+    return next((found for name in names if (found := shutil.which(name, path=path))), None)
 
 
 def install(packages: list[str]) -> None:
