@@ -8,7 +8,7 @@ from portal.common.errors import Conflict, Invalid, Missing, Refusal
 from portal.common.models import AuditEvent
 from portal.finance import selectors, services
 from portal.finance.models import LineKind, Month, Statement, StatementLine, StatementState
-from portal.inventory.models import Cluster, NodeOutage
+from portal.inventory.models import Cluster, Node, NodeOutage
 from portal.teams.models import Team
 from tests import builders
 from tests.portal.finance.hand_worked import (
@@ -275,8 +275,7 @@ def test_an_open_statement_cannot_be_paid(world: World) -> None:
 
 
 def test_use_on_a_node_nobody_knows_makes_the_month_red(world: World) -> None:
-    rows = builders.use(world.vision, world.pool, at(1), at(1, 1), gpus=1)
-    type(rows[0]).objects.filter(pk__in=[r.pk for r in rows]).update(node_id=999)
+    builders.use(world.vision, world.pool, at(1), at(1, 1), gpus=1, node=Node(pk=999))
     services.compute_month(month_start=MONTH_STARTS, now=AFTER_THREE_DAYS)
     answer = selectors.get_reconciliation(instant=MONTH_STARTS)
     assert answer is not None
