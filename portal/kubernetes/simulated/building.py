@@ -54,7 +54,7 @@ def pool_of(job: TraceJob, known: Mapping[str, list[TraceNode]], seed: int) -> s
     Only pools count whose nodes hold the job whole, or else those it is at most a third of.
     """
     named = [pool_name(model) for model in job.gpu_models]
-    names = [name for name in known if name in named] or list(known)
+    names = sorted(name for name in known if name in named) or sorted(known)
     gpus = -(-job.gpu_milli // WHOLE_GPU)
     wide = [n for n in names if max(node.gpus for node in known[n]) >= gpus] or [
         n for n in names if sum(node.gpus for node in known[n]) >= 3 * gpus
@@ -73,7 +73,7 @@ def create(path: Path, plan: Plan) -> None:
     arrivals = [
         Arrival(job.submitted_at - first, spec)
         for job in jobs
-        for spec in [_spec(job, plan, known)]
+        for spec in [spec_of(job, plan, known)]
     ]
     namespaces = sorted({arrival.spec.namespace for arrival in arrivals} | set(plan.people))
     nodes = [_node(node, name, plan.rules) for name, members in known.items() for node in members]
@@ -95,7 +95,8 @@ def _node(node: TraceNode, pool: str, rules: Rules) -> Node:
     )  # fmt: skip
 
 
-def _spec(job: TraceJob, plan: Plan, known: Mapping[str, list[TraceNode]]) -> Spec:
+def spec_of(job: TraceJob, plan: Plan, known: Mapping[str, list[TraceNode]]) -> Spec:
+    """The job as a person would hand it in, with everything drawn that the trace lacks."""
     seed, key = plan.rules.seed, job.id
     pool = pool_of(job, known, seed)
     widest = max(known[pool], key=lambda node: node.gpus)
@@ -114,7 +115,8 @@ def _spec(job: TraceJob, plan: Plan, known: Mapping[str, list[TraceNode]]) -> Sp
         tasks=tasks, cpu_milli=job.cpu_milli or _cpu(seed, key, gpus, widest),
         memory_mib=job.memory_mib or _memory(seed, key, gpus, widest),
         start_delay=chance.whole(seed, 15, 180, "image", key),
-        patience=chance.whole(seed, 1200, 3600, "patience", key),
+        patience=chance.whole(seed, 7200, 21600, "patience", key),
+        waits_at_most=chance.whole(seed, 18 * 3600, 72 * 3600, "waits", key),
     )  # fmt: skip
     _draw_endings(seed, spec, kind, key)
     spec.annotations = _annotations(seed, spec, job, kind, person)

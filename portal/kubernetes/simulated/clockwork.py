@@ -77,6 +77,12 @@ def _lose_patience(state: State, key: str, at: int) -> None:
         tenants.reconsider(state, job.spec.namespace, at)
 
 
+def _give_up(state: State, key: str, at: int) -> None:
+    job = state.jobs.get(key)
+    if job is not None and not job.started and job.state == records.ACTIVE:
+        lifecycle.delete(state, job, at)
+
+
 def _retry(state: State, key: str, at: int) -> None:
     if state.retries.get(key) == at:
         del state.retries[key]
@@ -94,5 +100,6 @@ HANDLERS: dict[int, Callable[[State, str, int], None]] = {
     workshop.REAP: _reap,
     workshop.ARRIVAL: _arrive,
     workshop.PATIENCE: _lose_patience,
+    workshop.GIVE_UP: _give_up,
     workshop.RETRY: _retry,
 }

@@ -22,7 +22,8 @@ class Spec:
     """A job as a person hands it in. Amounts are of one task; a task lives on one node.
 
     `work_seconds` is how long it really runs; `fails_after`, if set, is how much work it does
-    before it fails, `cancelled_after` how long after submission its owner gives up on it. With
+    before it fails, `cancelled_after` how long after submission its owner stops it, and
+    `waits_at_most` how long it may wait for its first start before they give up. With
     `save_every` it saves its work in that rhythm and resumes from there.
     """
 
@@ -43,6 +44,7 @@ class Spec:
     save_seconds: int = 0
     restore_seconds: int = 0
     patience: int | None = None
+    waits_at_most: int | None = None
 
 
 @dataclass(slots=True)
@@ -93,6 +95,7 @@ class Job:
     refused_at: int | None = None
     refusal: str = ""
     version: int = 0
+    started: bool = False
 
 
 @dataclass(slots=True)

@@ -25,14 +25,18 @@ from portal.kubernetes.simulated import building, slices
 from scheduler_core.traces import READERS, Job, Node
 
 DAY = 86_400
-FIRST_DAY, DAYS = 42, 35
+FIRST_DAY, DAYS = 35, 35
 NODES = {"T4": (4, 7), "V100M32": (8, 5), "G2": (8, 8)}
 LOAD = {"t4": 0.95, "v100m32": 0.95, "g2": 0.97}
 TEAM_PARTS = {"vision": 0.30, "speech": 0.21, "search": 0.22, "robotics": 0.15, "platform": 0.12}
-SIZE_PARTS = {"t4": {1: 0.35, 2: 0.30}, "v100m32": {1: 0.05, 2: 0.10}, "g2": {1: 0.02, 2: 0.10}}
-SHORTEST, LONGEST = 1200, 3 * DAY
+SIZE_PARTS = {
+    "t4": {1: 0.35, 2: 0.30},
+    "v100m32": {1: 0.06, 2: 0.10, 8: 0.45, 16: 0.04},
+    "g2": {1: 0.04, 2: 0.10, 8: 0.45, 16: 0.05},
+}
+SHORTEST, LONGEST = 1800, 3 * DAY
 WIDEST = 16
-TEAM_SLACK = 1.3
+TEAM_SLACK = 1.6
 KEPT_DAYS = 5.0
 
 

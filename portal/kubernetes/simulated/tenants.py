@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from portal.kubernetes.simulated import chance, controller, lifecycle
 from portal.kubernetes.simulated.records import ACTIVE, Job, Spec
-from portal.kubernetes.simulated.workshop import ARRIVAL, CANCEL, PATIENCE, Arrival, State
+from portal.kubernetes.simulated.workshop import ARRIVAL, CANCEL, GIVE_UP, PATIENCE, Arrival, State
 
 
 def expect_next(state: State) -> None:
@@ -52,6 +52,8 @@ def submit(state: State, spec: Spec, at: int) -> Job:
     if spec.cancelled_after is not None:
         job.cancels_at = at + spec.cancelled_after
         state.expect(job.cancels_at, CANCEL, uid)
+    if spec.waits_at_most is not None:
+        state.expect(at + spec.waits_at_most, GIVE_UP, uid)
     state.jobs[uid] = job
     state.touch(job)
     controller.reconcile(state, job, at)

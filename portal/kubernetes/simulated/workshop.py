@@ -14,7 +14,7 @@ from portal.kubernetes.simulated import records
 from portal.kubernetes.simulated.records import Entry, Job, Node, Pod, Record, Spec, Stored
 
 # What happens in one second happens in this order.
-END, GONE, NODE, READY, SAVE, CANCEL, REAP, ARRIVAL, PATIENCE, RETRY = range(10)
+END, GONE, NODE, READY, SAVE, CANCEL, REAP, ARRIVAL, PATIENCE, GIVE_UP, RETRY = range(11)
 
 Event = tuple[int, int, str]
 
@@ -164,6 +164,9 @@ class State:
         pod.ready_due = at + job.spec.start_delay
         self.expect(pod.ready_due, READY, pod.uid)
         self.touch(pod)
+        if not job.started:
+            job.started = True
+            self.touch(job)
 
     def end(self, pod: Pod, job: Job, at: int, why: str) -> None:
         """End a pod: devices and quota are free, the books have its line."""
@@ -280,5 +283,7 @@ def expect_job(state: State, job: Job) -> None:
         (job.reaped_at, REAP),
     ):
         state.expect(at, rank, job.uid)
+    if job.spec.waits_at_most is not None and not job.started and job.state == records.ACTIVE:
+        state.expect(job.created_at + job.spec.waits_at_most, GIVE_UP, job.uid)
     if job.spec.patience is not None and job.created_at + job.spec.patience > state.clock:
         state.expect(job.created_at + job.spec.patience, PATIENCE, job.uid)
