@@ -57,8 +57,25 @@ class Grid:
                 count = np.minimum(count, least // ask)
         return np.maximum(count, 0)
 
-    def next_step(self, moment: int) -> int | None:
-        """Return the first moment after this one at which anything changes on any node."""
-        later = self._times[self._times > moment]
-        first = int(later.min(initial=FOREVER))
-        return None if first >= FOREVER else first
+    def promising(self, need: Need, least: int, after: int, usable: Ints) -> list[int]:
+        """Return the moments from `after` on at which so many tasks fit, if only for an instant.
+
+        `usable` is 1 for nodes that count, else 0.
+        """
+        per_task = need.per_task
+        count: Ints = np.full(self._times.shape, PLENTY, dtype=np.int64)
+        asked = (need.devices, per_task.cpu_milli, per_task.memory_mib)
+        for free, ask in zip(self._free, asked, strict=True):
+            if ask:
+                count = np.minimum(count, free // ask)
+        changes = np.diff(np.maximum(count, 0), axis=1, prepend=0)
+        real = (self._times < FOREVER) & (usable[:, None] > 0)
+        times = self._times[real]
+        order = np.argsort(times, kind="stable")
+        times, totals = times[order], np.cumsum(changes[real][order])
+        last = np.append(times[1:] != times[:-1], True)[: len(times)]
+        times, totals = times[last], totals[last]
+        place = int(np.searchsorted(times, after, side="right"))
+        now = [after] if place and totals[place - 1] >= least else []
+        later: list[int] = times[place:][totals[place:] >= least].tolist()
+        return now + later

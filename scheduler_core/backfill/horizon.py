@@ -199,7 +199,9 @@ class Horizon:
         """
         bound = (timeline, shape, pool, duration, exempt)
         first = max(after, self._bounds.get(bound, after))
-        for moment, tasks in timeline.earliest_tasks(pool, shape.need, first, duration, exempt):
+        for moment, tasks in timeline.earliest_tasks(
+            pool, shape.need, shape.least, first, duration, exempt
+        ):
             if int(tasks.sum()) < shape.least:
                 continue
             spots = fit(self._state, self._placement, pool, shape, shape.least, tasks)

@@ -168,31 +168,36 @@ class Timeline:
         return None if best is None else (best[0], best[2])
 
     def earliest_tasks(
-        self, pool: int, need: Need, after: int, duration: int, exempt: frozenset[str] = NONE
+        self,
+        pool: int,
+        need: Need,
+        least: int,
+        after: int,
+        duration: int,
+        exempt: frozenset[str] = NONE,
     ) -> Iterator[tuple[int, Ints]]:
         """Yield moments from `after` on, and the tasks each node takes from then for so long.
 
-        Moments at which nothing comes free are left out.
+        Moments at which fewer than `least` fit, or nothing comes free, may be left out.
         """
-        moment: int | None = after
-        grid = self._grid(pool) if not exempt else None
         where = self.state.nodes.slices[pool]
         usable: Ints = np.zeros(where.stop - where.start, dtype=np.int64)
         usable[self.usable(pool, need) - where.start] = 1
-        if duration == FOREVER and self.kept:
-            usable[
-                [node - where.start for node in self.kept if where.start <= node < where.stop]
-            ] = 0
+        if duration == FOREVER:
+            kept = [node for node in self.kept if where.start <= node < where.stop]
+            usable[[node - where.start for node in kept]] = 0
+        grid = None if exempt else self._grid(pool)
+        if grid is not None:
+            for promising in grid.promising(need, least, after, usable):
+                yield promising, grid.tasks(need, promising, duration) * usable
+            return
+        moment: int | None = after
         while moment is not None:
-            if grid is not None:
-                yield moment, grid.tasks(need, moment, duration) * usable
-                moment = grid.next_step(moment)
-            else:
-                yield (
-                    moment,
-                    self._tasks_one_by_one(usable, where.start, need, moment, duration, exempt),
-                )
-                moment = self._next_step(where, moment, exempt)
+            yield (
+                moment,
+                self._tasks_one_by_one(usable, where.start, need, moment, duration, exempt),
+            )
+            moment = self._next_step(where, moment, exempt)
 
     def _tasks_one_by_one(
         self, usable: Ints, low: int, need: Need, start: int, duration: int, exempt: frozenset[str]

@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from scheduler_core import document, planner
+from scheduler_core import document, planner, testing
 
 NOW = 1_767_225_600
 GPUS = 8
@@ -154,10 +154,18 @@ def main() -> None:
     parser.add_argument("--endless", type=float, default=0.05)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--settled", type=int, default=0, help="cycles to carry out before timing")
+    parser.add_argument("--no-preemption", action="store_true")
     arguments = parser.parse_args()
     parsed = json.loads(
         json.dumps(build(arguments.waiting, arguments.teams, endless=arguments.endless))
     )
+    if arguments.no_preemption:
+        parsed["policy"]["preemption"]["enabled"] = False
+    for _ in range(arguments.settled):
+        before = document.parse_snapshot(parsed)
+        parsed = document.snapshot_to_json(testing.after(before, planner.plan(before)))
+        parsed = json.loads(json.dumps(parsed))
     profile = cProfile.Profile() if arguments.profile else None
     for _ in range(1 if profile else arguments.repeat):
         start = time.process_time()
