@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from portal.kubernetes.port import POOL, TEAM
+from portal.kubernetes.port import POOL, TEAM, Manifest
 
 GUARANTEED_VALUE, BURST_VALUE = 100_000, 1_000
 TOTAL = "evenshare-total"
+NO_CLASSES: Mapping[str, Manifest] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,44 @@ def burst_class(pool: str) -> str:
     return f"evenshare-burst-{pool}"
 
 
-def priority_classes(pools: Iterable[PoolShape]) -> list[dict[str, Any]]:
+def priority_classes(
+    pools: Iterable[PoolShape], there: Mapping[str, Manifest] = NO_CLASSES
+) -> list[dict[str, Any]]:
     """Two classes a pool. Guaranteed may evict burst; burst evicts nobody."""
     found: list[dict[str, Any]] = []
     for pool in pools:
-        found.append(_class(guaranteed_class(pool.name), GUARANTEED_VALUE, "PreemptLowerPriority"))
-        found.append(_class(burst_class(pool.name), BURST_VALUE, "Never"))
+        for base in (guaranteed_class(pool.name), burst_class(pool.name)):
+            value, policy = _kind(base)
+            found.append(_class(versions(base, there)[-1], value, policy))
     return found
+
+
+def versions(base: str, there: Mapping[str, Manifest] = NO_CLASSES) -> list[str]:
+    """The classes in use under a name, the one to carry now last.
+
+    Value and policy of a class cannot change. Where the one of this name has others, it gets a
+    successor: the same name and -v2, -v3, …
+    """
+    numbers = {1: base} if base in there else {}
+    for name in there:
+        head, _, tail = name.rpartition("-v")
+        if head == base and tail.isdigit():
+            numbers[int(tail)] = name
+    fits = [n for n, name in numbers.items() if _is(there[name], *_kind(base))]
+    now = max(fits, default=max(numbers, default=0) + 1)
+    numbers.setdefault(now, base if now == 1 else f"{base}-v{now}")
+    return [numbers[n] for n in sorted(numbers) if n != now] + [numbers[now]]
+
+
+def _kind(base: str) -> tuple[int, str]:
+    """Value and policy of a class by its name."""
+    if base.startswith(guaranteed_class("")):
+        return GUARANTEED_VALUE, "PreemptLowerPriority"
+    return BURST_VALUE, "Never"
+
+
+def _is(item: Manifest, value: int, policy: str) -> bool:
+    return item.get("value") == value and item.get("preemptionPolicy") == policy
 
 
 def _class(name: str, value: int, policy: str) -> dict[str, Any]:
@@ -82,6 +114,7 @@ def quotas(
     targets: Mapping[str, Target],
     pools: Sequence[PoolShape],
     resources: Iterable[str],
+    there: Mapping[str, Manifest] = NO_CLASSES,
 ) -> list[dict[str, Any]]:
     """The quotas of one namespace. A pool without a target gets 0; so does every other resource.
 
@@ -97,18 +130,19 @@ def quotas(
             (guaranteed_class(pool.name), target.guaranteed),
             (burst_class(pool.name), target.burst),
         ):
-            found.append(_quota(name, klass, {**none, pool.resource: hard}, klass))
+            amounts = {**none, pool.resource: hard}
+            found.append(_quota(name, klass, amounts, versions(klass, there)))
         total[pool.resource] += target.total
     found.append(_quota(name, TOTAL, total))
     return found
 
 
 def _quota(
-    namespace: str, name: str, hard: Mapping[str, int], klass: str | None = None
+    namespace: str, name: str, hard: Mapping[str, int], classes: Sequence[str] = ()
 ) -> dict[str, Any]:
     spec: dict[str, Any] = {"hard": {f"requests.{key}": str(value) for key, value in hard.items()}}
-    if klass is not None:
-        term = {"scopeName": "PriorityClass", "operator": "In", "values": [klass]}
+    if classes:
+        term = {"scopeName": "PriorityClass", "operator": "In", "values": list(classes)}
         spec["scopeSelector"] = {"matchExpressions": [term]}
     return {
         "apiVersion": "v1",

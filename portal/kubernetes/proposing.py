@@ -4,6 +4,7 @@ Nodes become pools, labelled namespaces become their teams', and quotas that are
 become a first guarantee. A quota that enforces nothing is named as such.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from portal.kubernetes.placing import Place
 from portal.kubernetes.port import TEAM, Listing, Manifest
 
 OURS = "evenshare-"
+VERSION = re.compile(r"-v\d+$")
 REQUESTS = "requests."
 
 
@@ -73,6 +75,12 @@ def _pools(nodes: Listing, proposal: Proposal) -> None:
         if place is not None:
             members[place.pool].append((item["metadata"]["name"], place))
     for name in sorted(members):
+        if VERSION.search(name):
+            proposal.notes.append(
+                _("No pool may be called %(name)s: what ends in -v and a number are classes.")
+                % {"name": name}
+            )
+            continue
         proposal.pools.append(_pool(name, members[name], proposal.notes))
 
 

@@ -57,12 +57,13 @@ def wanted(*, cluster_id: int, tick: Tick, found: Found, now: datetime) -> list[
     there = {item["metadata"]["name"] for item in found.namespaces.items}
     teams = _teams(cluster_id, tick, there, now)
     resources = device_resources(found.nodes, {pool.resource for pool in pools})
-    result = [*manifests.priority_classes(pools), *_node_labels(found.nodes, pools)]
+    classes = {item["metadata"]["name"]: item for item in found.classes.items}
+    result = [*manifests.priority_classes(pools, classes), *_node_labels(found.nodes, pools)]
     targets = _targets(teams, pools, found)
     for team in teams:
         for name in team.namespaces:
             result.append(manifests.namespace(name, team.slug))
-            result += manifests.quotas(name, targets[name], pools, resources)
+            result += manifests.quotas(name, targets[name], pools, resources, classes)
     return result + _left_behind(found, {n for team in teams for n in team.namespaces})
 
 

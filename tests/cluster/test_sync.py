@@ -370,6 +370,25 @@ def test_mig_instances_have_a_quota_of_their_own(world: World, vision: Team) -> 
     assert "exceeded quota" in said
 
 
+def test_a_class_whose_value_cannot_change_gets_a_successor_that_works(
+    world: World, vision: Team, cluster: Cluster
+) -> None:
+    old = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+           "metadata": {"name": BURST}, "value": 5, "preemptionPolicy": "Never"}  # fmt: skip
+    world.kit.apply(old)
+    world.decide(cluster, (vision, "h100", 0, 2))
+    run = sync(world, cluster)
+    assert run is not None
+    assert run.state == SyncState.DONE, run.message
+    settle(world, vision)
+    for name, klass in (("late", f"{BURST}-v2"), ("early", BURST)):
+        pod = device_pod(vision.namespace, name, priorityClassName=klass)
+        world.kit.create(pod, world.tenant)
+    quota = world.kit.get("ResourceQuota", BURST, vision.namespace)
+    assert quota["status"]["used"][KEY] == "2", "the quota counts pods of both classes"
+    assert sync(world, cluster) is None
+
+
 def test_a_namespace_a_team_loses_keeps_no_label_and_no_devices(
     world: World, vision: Team, cluster: Cluster
 ) -> None:

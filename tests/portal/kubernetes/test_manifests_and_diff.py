@@ -163,3 +163,27 @@ def test_the_fence_beside_an_object_is_no_difference(folder: Path) -> None:
     quota = manifests.quotas("vision", {}, world.POOLS, [world.GPU])[0]
     port.apply(quota, manager=MANAGER, fence=41)
     assert diff.compare([quota], everything(port)) == diff.Difference()
+
+
+def a_class(name: str, value: int, policy: str = "Never") -> dict[str, dict[str, Any]]:
+    """A class that is there, by name."""
+    return {name: {"metadata": {"name": name}, "value": value, "preemptionPolicy": policy}}
+
+
+def test_a_class_of_another_value_gets_a_successor_and_the_quota_counts_both() -> None:
+    base = "evenshare-burst-h100"
+    assert manifests.versions(base) == [base]
+    assert manifests.versions(base, a_class(base, 1_000)) == [base]
+    other = a_class(base, 5)
+    assert manifests.versions(base, other) == [base, f"{base}-v2"]
+    both = {**other, **a_class(f"{base}-v2", 6)}
+    assert manifests.versions(base, both) == [base, f"{base}-v2", f"{base}-v3"]
+    third = {**both, **a_class(f"{base}-v3", 1_000)}
+    assert manifests.versions(base, third) == [base, f"{base}-v2", f"{base}-v3"]
+    back = {**a_class(base, 1_000), **a_class(f"{base}-v2", 6)}
+    assert manifests.versions(base, back) == [f"{base}-v2", base]
+    classes = by_name(manifests.priority_classes(SHAPES[:1], other))
+    assert set(classes) == {"evenshare-guaranteed-h100", f"{base}-v2"}
+    found = by_name(manifests.quotas("team-c", {}, SHAPES[:1], [], other))
+    [term] = found[base]["spec"]["scopeSelector"]["matchExpressions"]
+    assert term["values"] == [base, f"{base}-v2"]

@@ -102,6 +102,12 @@ def test_nodes_of_one_pool_are_summed_and_those_that_do_not_fit_are_named() -> N
     assert found.notes == ["Node b is labelled mixed but offers nvidia.com/gpu of Tesla-T4."]
 
 
+def test_a_pools_name_cannot_be_taken_for_a_later_class() -> None:
+    found = looked([node("a", {GPU: "8"}, {**A100, "evenshare.io/pool": "a100-v2"})])
+    assert found.pools == []
+    assert "No pool may be called a100-v2" in found.notes[0]
+
+
 def test_devices_beside_a_nodes_pool_are_named() -> None:
     found = looked([node("a", {GPU: "4", MIG: "7"}, A100)])
     assert [(pool.resource, pool.gpus) for pool in found.pools] == [(GPU, 4)]
