@@ -20,9 +20,12 @@ from portal.teams.models import Team
 
 LENGTH = timedelta(days=21)
 # The cluster lives by itself between two turns, so use is exact at any step; only what we decide
-# follows the step. The last day is told as finely as it is lived.
-FINE = timedelta(days=1)
-STEP, FINE_STEP = timedelta(hours=1), timedelta(minutes=15)
+# follows the step. The nearer the day, the finer it is told; the last is told as it is lived.
+STEPS = (
+    (timedelta(days=1), timedelta(minutes=15)),
+    (timedelta(days=3), timedelta(hours=1)),
+    (LENGTH, timedelta(hours=2)),
+)
 CLUSTER = "seoul-1"
 Say = Callable[[str], None]
 
@@ -75,7 +78,7 @@ def _turns(begins: datetime, until: datetime) -> Iterator[datetime]:
     """Every instant at which the portal looks, decides and writes."""
     now = begins
     while now < until:
-        now += STEP if now < until - FINE else FINE_STEP
+        now += next(step for within, step in STEPS if now >= until - within)
         yield now
 
 
