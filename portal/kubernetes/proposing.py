@@ -77,7 +77,9 @@ def _pools(nodes: Listing, proposal: Proposal) -> None:
     for name in sorted(members):
         if VERSION.search(name):
             proposal.notes.append(
-                _("No pool may be called %(name)s: what ends in -v and a number are classes.")
+                _(
+                    "No pool may be called %(name)s: names that end in a version are those of classes."
+                )
                 % {"name": name}
             )
             continue
