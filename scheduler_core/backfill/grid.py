@@ -8,7 +8,7 @@ import numpy as np
 from scheduler_core.backfill.profile import Profile
 from scheduler_core.backfill.steps import FOREVER
 from scheduler_core.scratch import Need
-from scheduler_core.scratch.nodes import PLENTY, Ints
+from scheduler_core.scratch.nodes import PLENTY, Bools, Ints
 
 _SPARE = 8
 """Columns kept free for steps to come."""
@@ -46,16 +46,28 @@ class Grid:
         self._free[2, row, :count] = memory
 
     def tasks(self, need: Need, start: int, duration: int) -> Ints:
-        """Return how many tasks each node takes from `start` for so long."""
-        inside = (self._times < start + duration) & (self._ends > start)
+        """Return how many tasks each node takes from `start` for so long.
+
+        Only nodes that take one at `start` are followed through the time after it.
+        """
         per_task = need.per_task
-        count: Ints = np.full(self._size, PLENTY, dtype=np.int64)
         asked = (need.devices, per_task.cpu_milli, per_task.memory_mib)
+        step = (self._times <= start).sum(axis=1) - 1
+        able: Bools = np.ones(self._size, dtype=np.bool_)
+        every = np.arange(self._size)
         for free, ask in zip(self._free, asked, strict=True):
             if ask:
-                least = np.where(inside, free, FOREVER).min(axis=1)
+                able &= free[every, step] >= ask
+        rows = np.flatnonzero(able)
+        inside = (self._times[rows] < start + duration) & (self._ends[rows] > start)
+        count: Ints = np.full(len(rows), PLENTY, dtype=np.int64)
+        for free, ask in zip(self._free, asked, strict=True):
+            if ask:
+                least = np.where(inside, free[rows], FOREVER).min(axis=1)
                 count = np.minimum(count, least // ask)
-        return np.maximum(count, 0)
+        tasks: Ints = np.zeros(self._size, dtype=np.int64)
+        tasks[rows] = np.maximum(count, 0)
+        return tasks
 
     def promising(self, need: Need, least: int, after: int, usable: Ints) -> list[int]:
         """Return the moments from `after` on at which so many tasks fit, if only for an instant.
