@@ -155,7 +155,7 @@ def comes_back(held: Held, lent: int, borrowers: Sequence[Neighbour]) -> SafeStr
     if held.borrowed:
         return escape(
             _(
-                "When those who lend need them, borrowed jobs make room: first the one that loses "
+                "Borrowed jobs make room when others need what is theirs: first the one that loses "
                 "least work."
             )
         )

@@ -105,17 +105,25 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class NodeCells:
-    """One node in the map."""
+    """One node in the map; `tail` is what tells its name from the others'."""
 
     name: str
+    tail: str
     state: str
     usable: bool
     text: str
     cells: tuple[Cell, ...]
 
 
-def node_cells(node: NodeUse, marks: Mapping[int, TeamMark]) -> NodeCells:
-    """A node's devices, coloured by the team that has most of each."""
+def common_start(names: Sequence[str]) -> str:
+    """What all of several names begin with, up to a dash or point; empty when that tells nothing."""
+    pairs = enumerate(zip(min(names, default=""), max(names, default=""), strict=False))
+    start = min(names, default="")[: next((at for at, (one, other) in pairs if one != other), 0)]
+    return start[: max(start.rfind(sign) for sign in "-._") + 1]
+
+
+def node_cells(node: NodeUse, marks: Mapping[int, TeamMark], start: str = "") -> NodeCells:
+    """A node's devices, coloured by the team that has most of each; its name without `start`."""
     uses = ", ".join(
         f"{words.team_name(marks.get(u.team_id or 0))} {formats.gpus(u.milli)}"
         for u in node.by_team()
@@ -124,6 +132,7 @@ def node_cells(node: NodeUse, marks: Mapping[int, TeamMark]) -> NodeCells:
     state = "" if node.usable else words.node_state(node)
     return NodeCells(
         name=node.row.name,
+        tail=node.row.name.removeprefix(start),
         state=state,
         usable=node.usable,
         text=", ".join(part for part in (state, uses, free if node.usable else "") if part),

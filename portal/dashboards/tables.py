@@ -30,13 +30,19 @@ class QueueTable(tables.Table):
         gettext_lazy("Job"), accessor="pk", orderable=False, attrs={"td": {"class": "bare job"}}
     )
     team = django_tables2.Column(gettext_lazy("Team"), accessor="pk", order_by=("team__name", "id"))
+    pool = django_tables2.Column(
+        gettext_lazy("Pool"), accessor="pk", order_by=("pool__name", "id"),
+        attrs={"td": {"class": "soft"}},
+    )  # fmt: skip
     gpus = tables.GpusColumn(
         accessor="total_milli", verbose_name=gettext_lazy("GPUs"), order_by=("total_milli", "id")
     )
     state = django_tables2.Column(
         gettext_lazy("State"), accessor="pk", order_by=("standing__position", "submitted_at", "id")
     )
-    why = django_tables2.Column(gettext_lazy("Why"), accessor="pk", orderable=False)
+    why = django_tables2.Column(
+        gettext_lazy("Why"), accessor="pk", orderable=False, attrs={"td": {"class": "reason"}}
+    )
     starts = django_tables2.Column(
         gettext_lazy("Starts"), accessor="pk", order_by=("standing__planned_start", "id"),
         attrs={"td": {"class": "n nowrap"}, "th": {"class": "n"}},
@@ -49,10 +55,14 @@ class QueueTable(tables.Table):
             "appears here within a minute."
         )
 
-    def __init__(self, *args: Any, now: datetime, ahead: Ahead, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, now: datetime, ahead: Ahead, waiting: bool, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.now = now
         self.ahead = ahead
+        if waiting:
+            self.columns["state"].column.verbose_name = _("Place")
         self.marks = common.team_marks()
         self.told: dict[int, QueueRow] = {}
 
@@ -71,23 +81,25 @@ class QueueTable(tables.Table):
         )  # fmt: skip
 
     def render_team(self, value: int) -> SafeString:
-        """The team after its dot; the pool below."""
-        row = self.told[value]
-        pool = row.pool_name or _("any pool")
-        dot = team_dot(self.marks.get(row.team_id or 0))
-        return format_html('{}<div class="why">{}</div>', dot, pool)
+        """The team after its dot."""
+        return team_dot(self.marks.get(self.told[value].team_id or 0))
 
-    def render_state(self, value: int) -> SafeString:
-        """The state and, while it waits, its place."""
-        row = self.told[value]
-        pill = format_html('<span class="pill {}">{}</span>', words.tone(row), words.state(row))
-        place = words.place(row)
-        return format_html('{}<div class="why nowrap">{}</div>', pill, place) if place else pill
+    def render_pool(self, value: int) -> str:
+        """The pool it asks for."""
+        return self.told[value].pool_name or _("any")
 
-    def render_why(self, value: int) -> SafeString:
+    def render_state(self, value: int) -> str:
+        """Its place while it waits and has one, else its state; only a fault stands out."""
+        row = self.told[value]
+        if row.waits and row.position is not None:
+            return formats.number(row.position)
+        tone = "bad" if words.tone(row) == "bad" else ""
+        return format_html('<span class="{}">{}</span>', tone, words.state(row))
+
+    def render_why(self, value: int) -> str:
         """The sentence, and behind it what else stands in the way and who is ahead."""
         row = self.told[value]
-        main = words.strong(words.why(row))
+        main = words.why(row).text
         more = words.also(row)
         ahead = words.ahead_sentence(self.ahead.of(row.cluster_id, row.position))
         if row.waits and ahead:
@@ -96,9 +108,8 @@ class QueueTable(tables.Table):
             return main
         items = format_html_join("", "<li>{}</li>", ((line,) for line in more))
         return format_html(
-            '{} <details id="more-{}"><summary>{}</summary><ul>{}</ul></details>',
-            main, row.id, _("More"), items,
-        )  # fmt: skip
+            '<details id="more-{}"><summary>{}</summary><ul>{}</ul></details>', row.id, main, items
+        )
 
     def render_starts(self, value: int) -> SafeString:
         """When it starts, started or ended."""

@@ -80,7 +80,11 @@ def queue(request: HttpRequest) -> HttpResponseBase:
     access, now = access_of(request), clock.now()
     form = QueueFilter(request.GET, tree=teams.get_tree(now=now))
     chosen = form.chosen()
-    table = QueueTable(queues.list_jobs(access, chosen=chosen), now=now, ahead=queues.Ahead())
+    tab = chosen.get("state") or queues.WAITING
+    table = QueueTable(
+        queues.list_jobs(access, chosen=chosen), now=now, ahead=queues.Ahead(),
+        waiting=tab == queues.WAITING,
+    )  # fmt: skip
     if request.GET.get("format") == "csv":
         return csv.response("queue", _queue_csv(request, table, access, now))
     tables.arrange(request, table)
@@ -88,9 +92,9 @@ def queue(request: HttpRequest) -> HttpResponseBase:
     context = {
         "table": table,
         "form": form,
-        "tab": chosen.get("state") or queues.WAITING,
+        "tab": tab,
         "counts": queues.count_tabs(access, chosen=chosen),
-        "waiting": queues.list_waiting_teams(),
+        "waiting": queues.list_waiting_teams() if tab == queues.WAITING else [],
         "live": request.GET.get("live") != "off",
         "as_of": commons.ticked_at(),
         "now": now,
@@ -171,10 +175,12 @@ def capacity(request: HttpRequest) -> HttpResponseBase:
     if request.GET.get("format") == "csv":
         return tables.export(table, f"nodes-{chosen.row.name}" if chosen else "nodes")
     shown = [row.record for row in table.paginated_rows]
+    start = pictures.common_start([node.row.name for node in shown])
     context = {
         "pools": [(pool, pictures.pool_bar(pool)) for pool in pools],
         "chosen": chosen,
-        "cells": [pictures.node_cells(node, marks) for node in shown],
+        "cells": [pictures.node_cells(node, marks, start) for node in shown],
+        "names_start": start,
         "table": table,
         "conflicts": [explaining.conflict(c, now) for c in inventory.list_conflicts(now=now)],
         "live": request.GET.get("live") != "off",

@@ -14,6 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from portal.common import clock
+from portal.dashboards import pictures
 from portal.inventory.models import Cluster
 from portal.requests.models import Request
 from portal.reservations.models import ReservationState
@@ -222,6 +223,20 @@ def test_a_snapshot_is_for_those_who_oversee_the_organisation(world: World) -> N
     assert get(world, "auditor", path).json() == {"schema": 1}  # type: ignore[attr-defined]
     assert get(world, "lead", path).status_code == 404
     assert get(world, "auditor", path.replace("snapshot/", "snapshot/9")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("names", "start"),
+    [
+        (["openb-node-0026", "openb-node-0127"], "openb-node-"),
+        (["a.lab", "b.lab"], ""),
+        (["gpu-1", "gpu-1a"], ""),
+        (["gpu-1"], ""),
+        ([], ""),
+    ],
+)
+def test_a_node_is_told_by_what_its_name_does_not_share(names: list[str], start: str) -> None:
+    assert pictures.common_start(names) == start
 
 
 def test_capacity_counts_what_is_free_and_what_fits(world: World) -> None:
