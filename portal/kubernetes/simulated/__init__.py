@@ -12,12 +12,13 @@ started again goes on exactly as one that was not.
 | `chance` | numbers from a seed and a name |
 | `workshop` | the state in memory: who holds which device, who has used how much of a quota |
 | `controller`, `scheduler`, `lifecycle` | what happens: pods created, bound, evicted, ended |
+| `tenants` | the people: they hand in jobs, name a class, lose patience |
 | `clockwork` | the order in which it happens |
-| `tenants` | jobs of a trace, with what the trace lacks, and the class a person names |
-| `objects`, `fields` | the same as Kubernetes objects, and who manages which field |
+| `objects`, `fields`, `writing` | the same as Kubernetes objects, and who may write which field |
 | `file` | the file: atomic, one writer at a time, books that only grow |
 | `cluster` | the port |
-| `slices`, `data/` | the part of the public traces the demo runs on |
+| `building` | a cluster out of any trace, with what the trace lacks drawn from the seed |
+| `slices`, `selection`, `data/` | the part of the public traces the demo runs on, and its choosing |
 
 Simpler than the real thing, and meant so: a gang's pods are created, bound and stopped together
 (what a coscheduling plug-in and a gang-aware controller do); CPU and memory are requests alone.
