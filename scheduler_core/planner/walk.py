@@ -43,6 +43,8 @@ class Walk:
         self._passed: set[int] = set()
         self._planned_pools: dict[int, int] = {}
         self._freed = False
+        self._has_loose_plans = False
+        self._may_displace = False
         self._queue: Queue | None = None
         self._remembered: tuple[tuple[str, int, int], Planned | None] | None = None
 
@@ -80,14 +82,14 @@ class Walk:
         self._blocked.clear()
         self._passed.clear()
         self._planned_pools.clear()
-        self._freed = False
+        self._freed = self._has_loose_plans = False
         started = False
         while (workload := queue.pop()) is not None:
             if workload.id not in self._undone and self._serve(workload):
                 started = True
             else:
                 self._leave(workload)
-        return started and (self._freed or self._policy.backfill != "off")
+        return started and self._freed
 
     def _serve(self, workload: Workload) -> bool:
         """Start the workload if it fits, else if others may be made to go for it."""
@@ -113,6 +115,8 @@ class Walk:
     def _begin(self, workload: Workload, pool: int, spots: list[Spot], after: list[str]) -> None:
         held = self._state.start(workload, pool, spots)
         self.started[workload.id] = Started(held, tuple(after), pool in self._passed)
+        if self._may_displace and self._has_loose_plans:
+            self._freed = True
         if after:
             self._firm_starts.add(workload.id)
         self._horizon.started(held)
@@ -137,6 +141,7 @@ class Walk:
                 tasks = self._horizon.tasks_now(workload, pool, guaranteed)
                 spots = fit(self._state, self._placement, pool, shape, most, tasks)
                 if spots is not None:
+                    self._may_displace = guaranteed
                     return spots
         return None
 
@@ -273,6 +278,7 @@ class Walk:
         planned = self._earliest(workload)
         if planned is not None:
             self._horizon.keep(workload, planned)
+            self._has_loose_plans = self._has_loose_plans or not planned.guaranteed
             self._planned_pools[planned.pool] = planned.start
         elif self._policy.backfill == "conservative" or not any(
             pool in self._planned_pools for pool in pools
