@@ -69,10 +69,13 @@ class Grid:
         tasks[rows] = np.maximum(count, 0)
         return tasks
 
-    def promising(self, need: Need, least: int, after: int, usable: Ints) -> list[int]:
-        """Return the moments from `after` on at which so many tasks fit, if only for an instant.
+    def promising(
+        self, need: Need, least: int, after: int, duration: int, usable: Ints
+    ) -> list[int]:
+        """Return the moments from `after` on from which so many tasks always fit somewhere.
 
-        `usable` is 1 for nodes that count, else 0.
+        Whether they can stay on the same nodes for the whole duration is not asked here. `usable`
+        is 1 for nodes that count, else 0.
         """
         per_task = need.per_task
         count: Ints = np.full(self._times.shape, PLENTY, dtype=np.int64)
@@ -87,7 +90,9 @@ class Grid:
         times, totals = times[order], np.cumsum(changes[real][order])
         last = np.append(times[1:] != times[:-1], True)[: len(times)]
         times, totals = times[last], totals[last]
-        place = int(np.searchsorted(times, after, side="right"))
-        now = [after] if place and totals[place - 1] >= least else []
-        later: list[int] = times[place:][totals[place:] >= least].tolist()
-        return now + later
+        place = max(0, int(np.searchsorted(times, after, side="right")) - 1)
+        starts = np.maximum(times[place:], after)[totals[place:] >= least]
+        full = np.append(times[totals < least], 2 * FOREVER)
+        until = full[np.searchsorted(full, starts, side="right")]
+        found: list[int] = starts[until - starts >= duration].tolist()
+        return found

@@ -188,7 +188,7 @@ class Timeline:
             usable[[node - where.start for node in kept]] = 0
         grid = None if exempt else self._grid(pool)
         if grid is not None:
-            for promising in grid.promising(need, least, after, usable):
+            for promising in grid.promising(need, least, after, duration, usable):
                 yield promising, grid.tasks(need, promising, duration) * usable
             return
         moment: int | None = after
