@@ -133,7 +133,18 @@ class Horizon:
                 found = self._find(workload, pool, after, guaranteed)
                 if found is not None and (best is None or found.start < best.start):
                     best = found
+                if guaranteed and found is not None and self._is_within(workload, pool, after):
+                    break
         return best
+
+    def _is_within(self, workload: Workload, pool: int, moment: int) -> bool:
+        """Tell whether it would be within its guarantee at once: then borrowing is no sooner."""
+        shape = self._state.shape(workload)
+        milli = shape.least * shape.need.per_task.gpu_milli
+        found = self._quotas[True].earliest(
+            workload, pool, milli, moment, _duration(workload), True
+        )
+        return found == moment
 
     def keep(self, workload: Workload, planned: Planned) -> None:
         """Keep the planned place."""
