@@ -33,6 +33,7 @@ KEPT = timedelta(hours=24)
 # Write and answer are one transaction, so a key without an answer for this long was left by a
 # process that died and changed nothing: whoever comes next may take it over.
 ABANDONED = timedelta(minutes=5)
+UNDER_WAY = "The first request with this Idempotency-Key is still under way."
 
 
 class Paging(PageNumberPagination):
@@ -166,11 +167,14 @@ def _claim(request: Request, key: str) -> IdempotencyKey:
                 body_hash=body_hash, created_at=now,
             )  # fmt: skip
     except IntegrityError:
-        row = IdempotencyKey.objects.get(user_id=user_id, key=key)
+        row = IdempotencyKey.objects.filter(user_id=user_id, key=key).first()
+    if row is None:
+        # The first was refused just now and has let go of its key.
+        raise Conflict(UNDER_WAY)
     if (row.method, row.path, row.body_hash) != (request.method, request.path, body_hash):
         raise Invalid("This Idempotency-Key was used for another request.", code="key_reused")
     if row.status is None and not _take_over(row, now):
-        raise Conflict("The first request with this Idempotency-Key is still under way.")
+        raise Conflict(UNDER_WAY)
     return row
 
 

@@ -10,8 +10,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from portal.common import clock
-from portal.common.api import Paging, check_if_match, etag, once
-from portal.common.errors import Invalid, Missing, Refusal
+from portal.common.api import Paging, PreconditionFailed, check_if_match, etag, once
+from portal.common.errors import Conflict, Invalid, Missing, Refusal
 from portal.inventory import parameters
 from portal.scheduling import answers, selectors, services
 from portal.scheduling.models import TickState
@@ -184,10 +184,15 @@ class PolicyView(APIView):
             check_if_match(request, before.id)
             if not isinstance(request.data, dict):
                 raise Invalid(_("Send the policy as one JSON object."))
-            services.set_policy(
-                cluster_id=cluster_id, rules=request.data, actor_id=request.user.pk, now=now,
-                seen_policy_id=before.id,
-            )  # fmt: skip
+            try:
+                services.set_policy(
+                    cluster_id=cluster_id, rules=request.data, actor_id=request.user.pk, now=now,
+                    seen_policy_id=before.id,
+                )  # fmt: skip
+            except Conflict as conflict:
+                if "If-Match" in request.headers and conflict.code == "changed_meanwhile":
+                    raise PreconditionFailed(conflict.message) from conflict
+                raise
             return self._answer(cluster_id)
 
         return once(request, act)

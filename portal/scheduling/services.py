@@ -11,7 +11,7 @@ from portal.common import audit, clock, leases
 from portal.common.errors import Conflict, Invalid, Missing
 from portal.inventory.models import Cluster
 from portal.reservations import services as reservations
-from portal.scheduling import freezing, policies, recording
+from portal.scheduling import freezing, recording
 from portal.scheduling.models import Policy, Tick, TickState
 from portal.scheduling.recording import Cycle
 from scheduler_core import document, planner
@@ -106,12 +106,17 @@ def set_policy(
     cluster = Cluster.objects.select_for_update().filter(pk=cluster_id).first()
     if cluster is None:
         raise Missing
-    before = policies.get_policy(cluster_id=cluster_id, now=now)
+    # Whoever waited for the lock may have read the clock before the other's policy began.
+    before = Policy.objects.filter(cluster=cluster).order_by("valid_from", "id").last()
     if seen_policy_id is not None and seen_policy_id != (before.pk if before else 0):
-        raise Conflict(_("The policy was changed meanwhile. Read it again, then edit."))
+        raise Conflict(
+            _("The policy was changed meanwhile. Read it again, then edit."),
+            code="changed_meanwhile",
+        )
     plain = checked_rules(rules)
+    begins = max(now, before.valid_from) if before else now
     policy = Policy.objects.create(
-        cluster=cluster, rules=plain, valid_from=now, created_by_id=actor_id
+        cluster=cluster, rules=plain, valid_from=begins, created_by_id=actor_id
     )
     audit.record(
         actor_id=actor_id, action="scheduling.policy_set", target_type="cluster",
