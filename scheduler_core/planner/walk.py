@@ -12,6 +12,10 @@ from scheduler_core.reclaim import Board, Gate, Reclaim, Taken
 from scheduler_core.scratch import Held, Rules, Spot, State
 
 
+DEPTH = 1000
+"""So many plans are kept in one cycle; what stands further back starts only beside them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Started:
     """A start of this cycle: who must be gone first, and whether it passed work that waits."""
@@ -273,7 +277,7 @@ class Walk:
                 self._blocked.setdefault(pool, workload)
 
     def _plan(self, workload: Workload, pools: list[int]) -> None:
-        if self._policy.backfill == "off":
+        if self._policy.backfill == "off" or len(self._horizon.plans) >= DEPTH:
             return
         planned = self._earliest(workload)
         if planned is not None:
