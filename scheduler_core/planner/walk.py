@@ -11,7 +11,6 @@ from scheduler_core.placement import Placement, fit
 from scheduler_core.reclaim import Board, Gate, Reclaim, Taken
 from scheduler_core.scratch import Held, Rules, Spot, State
 
-
 DEPTH = 1000
 """So many plans are kept in one cycle; what stands further back starts only beside them."""
 
