@@ -43,7 +43,9 @@ class Command(BaseCommand):
                 running.web_and_loop(
                     port=port, speed=speed, say=self._say, greet=lambda: self._greet(speed)
                 )
-                self._say("Stopped. `make demo` goes on where it was.")
+
+        if not only_make:
+            self._say("\nStopped. `make demo` goes on where it was.")
 
     def _bring_database_up_to_date(self) -> None:
         if connection.vendor != "sqlite":
