@@ -52,6 +52,29 @@ def pool_bar(
     return Bar(parts=tuple(parts), total=total, text=said, marks=tuple(marks))
 
 
+def unit(pool: str, guaranteed: int, reserved: int, limit: int | None) -> str:
+    """What stands behind the number of GPUs in use: of how many, and how many at most."""
+    words = {
+        "pool": pool, "guaranteed": formats.number(guaranteed),
+        "reserved": formats.number(reserved), "limit": formats.number(limit or 0),
+    }  # fmt: skip
+    match reserved > 0, limit is None:
+        case True, True:
+            said = _(
+                "%(pool)s GPUs in use of %(guaranteed)s guaranteed + %(reserved)s reserved, no limit"
+            )
+        case True, False:
+            said = _(
+                "%(pool)s GPUs in use of %(guaranteed)s guaranteed + %(reserved)s reserved, "
+                "%(limit)s at most"
+            )
+        case False, True:
+            said = _("%(pool)s GPUs in use of %(guaranteed)s guaranteed, no limit")
+        case _other:
+            said = _("%(pool)s GPUs in use of %(guaranteed)s guaranteed, %(limit)s at most")
+    return said % words
+
+
 def _own(held: Held) -> str:
     """What a team runs of its own: what is reserved is named beside what is guaranteed."""
     if not held.reserved:
@@ -111,6 +134,8 @@ def in_short(
     held: Held, lenders: Sequence[Neighbour], borrowers: Sequence[Neighbour]
 ) -> SafeString:
     """The same of a team that is not the reader's own, in a table's row."""
+    if not held.guaranteed and not held.reserved:
+        return _only_others(held, lenders, borrowers)
     own, borrowed = _own(held), formats.gpus(held.borrowed)
     if borrowers:
         return format_html(
@@ -127,9 +152,26 @@ def in_short(
             _("Uses {own} of its own and <b>borrows {borrowed}</b> promised to nobody."),
             own=own, borrowed=borrowed,
         )  # fmt: skip
-    return format_html(_("Uses {own}, all of its own."), own=own) if held.total else escape(
-        _("Uses nothing now.")
-    )  # fmt: skip
+    return format_html(_("Uses {own}, all of its own."), own=own)
+
+
+def _only_others(
+    held: Held, lenders: Sequence[Neighbour], borrowers: Sequence[Neighbour]
+) -> SafeString:
+    """What a team that uses nothing of its own lends or borrows."""
+    if borrowers:
+        return format_html(
+            _("Uses nothing and <b>lends {lent} to {names}</b>."),
+            lent=formats.gpus(sum(b.milli for b in borrowers)), names=_names(borrowers),
+        )  # fmt: skip
+    if not held.borrowed:
+        return escape(_("Uses nothing now."))
+    borrowed = formats.gpus(held.borrowed)
+    if lenders:
+        return format_html(
+            _("<b>Borrows {borrowed} from {names}</b>."), borrowed=borrowed, names=_names(lenders)
+        )
+    return format_html(_("<b>Borrows {borrowed}</b> promised to nobody."), borrowed=borrowed)
 
 
 def _names(teams: Sequence[Neighbour]) -> str:

@@ -14,7 +14,7 @@ from portal.dashboards.selectors.common import DEVICE, TeamMark
 from portal.dashboards.selectors.workload import Stage
 from portal.workloads.models import ChargedTo, WorkloadState
 
-GRAINS = {ChargedTo.BORROWED: HATCHED, ChargedTo.RESERVED: FENCED}
+GRAINS: dict[str, str] = {ChargedTo.BORROWED: HATCHED, ChargedTo.RESERVED: FENCED}
 """How what is not guaranteed is drawn."""
 WHOLE_BAR = 10_000
 LEAST = 40

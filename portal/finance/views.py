@@ -230,7 +230,7 @@ def _equation(found: Reconciliation | None, *, with_money: bool) -> dict[str, ob
         return {}
     return {
         "parts": [
-            (word, words.hours(part), micro)
+            (word, words.hours(part) if part else "—", micro)
             for word, part, micro in words.parts(found)
             if part or with_money
         ],

@@ -42,8 +42,8 @@ def tab_of(name: str, waiting: int) -> Tab:
     return Tab.WAITING if waiting else Tab.TEAMS
 
 
-def tabs(current: Tab, waiting: int) -> list[TabLink]:
-    """All tabs, the count only where somebody waits."""
+def tabs(current: Tab, waiting: int, *, decides: bool) -> list[TabLink]:
+    """The tabs, the count only where somebody waits; what waits only for those who decide."""
     labels = {
         Tab.WAITING: _("Waits for me"),
         Tab.TEAMS: _("My teams"),
@@ -53,6 +53,7 @@ def tabs(current: Tab, waiting: int) -> list[TabLink]:
     return [
         TabLink(label, f"{here}?tab={tab.value}", tab is current, waiting if tab is Tab.WAITING else None)
         for tab, label in labels.items()
+        if decides or tab is not Tab.WAITING
     ]  # fmt: skip
 
 

@@ -42,7 +42,7 @@ class PoolPanel:
     used_milli: int
     guaranteed: int
     reserved: int
-    limit: int | None
+    unit: str
     bar: Bar
     sentences: tuple[SafeString, ...]
     short: SafeString
@@ -149,7 +149,7 @@ def _pool_panels(row: TeamRow, picture: _Picture, now: datetime) -> Iterable[Poo
             used_milli=held.total,
             guaranteed=guaranteed,
             reserved=fence.added,
-            limit=limit,
+            unit=explaining.unit(pool.name, guaranteed, fence.added, limit),
             bar=explaining.pool_bar(
                 held=held, fence=fence, guaranteed=guaranteed, limit=limit, hue=row.hue,
                 capacity=pool.gpus,

@@ -104,7 +104,7 @@ def stages_of(row: Workload, events: Sequence[EventRow]) -> tuple[Stage, ...]:
     """
     begun: list[tuple[str, datetime]] = [(WorkloadState.WAITING, row.submitted_at)]
     if events:
-        begun += [(event.state, event.at) for event in events if event.at > row.submitted_at]
+        begun += [(event.state, event.at) for event in events if event.at >= row.submitted_at]
     else:
         begun += [
             (name, at)

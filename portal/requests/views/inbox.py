@@ -10,7 +10,7 @@ from portal.requests.filters import RequestFilter
 from portal.requests.tables import RequestTable
 from portal.teams import selectors as teams
 from portal.teams.middleware import access_of
-from portal.teams.permissions import ANY_ROLE, ASK
+from portal.teams.permissions import ANY_ROLE, ASK, DECIDE
 
 
 @require_GET
@@ -32,7 +32,7 @@ def inbox(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
         "requests/inbox.html",
         {
             "form": narrowed,
-            "tabs": pages.tabs(tab, waiting),
+            "tabs": pages.tabs(tab, waiting, decides=access.holds_anywhere(DECIDE)),
             "tab": tab,
             "may_ask": access.holds_anywhere(ASK),
         },
