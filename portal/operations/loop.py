@@ -24,8 +24,9 @@ class Loop:
     ran_at: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Know every room's tasks, as a worker does when it starts."""
+        """Know every room's tasks and the table, as a worker does when it starts."""
         current_app.loader.import_default_modules()
+        current_app.finalize()
 
     def round(self) -> None:
         """Run what is due; reservations that opened are then put to use."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from django.db.models import Sum
+from pytest_django import Settings
 
 from portal.common import audit, clock
 from portal.common.models import AuditEvent
@@ -63,8 +64,8 @@ class Lab:
 
 
 @pytest.fixture
-def lab(settings: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    settings.VAR_DIR = tmp_path  # type: ignore[attr-defined]
+def lab(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    settings.VAR_DIR = tmp_path
     monkeypatch.setattr(clock, "real_now", lambda: MONDAY)
     Organisation.objects.create(name="Test", currency="KRW")
     vision, search = builders.a_team("vision"), builders.a_team("search")
