@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext_lazy as _
 
 from portal.common import clock
+from portal.common.admin import LookOnly
 from portal.common.errors import Refusal
 from portal.inventory import services
 from portal.inventory.forms import NamespaceForm
@@ -26,22 +27,6 @@ from portal.inventory.models import (
     Pool,
     Sharing,
 )
-
-
-class ToRead(admin.ModelAdmin[Any]):
-    """Nobody adds, changes or deletes here."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """No."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """No."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """No."""
-        return False
 
 
 class ByService(admin.ModelAdmin[Any]):
@@ -147,7 +132,7 @@ class PoolAdmin(ByService):
 
 
 @admin.register(Node)
-class NodeAdmin(ToRead):
+class NodeAdmin(LookOnly, admin.ModelAdmin[Any]):
     """Nodes as their clusters listed them."""
 
     list_display = ("name", "pool", "gpus", "state", "first_seen_at", "removed_at")
@@ -156,7 +141,7 @@ class NodeAdmin(ToRead):
 
 
 @admin.register(NodeOutage)
-class NodeOutageAdmin(ToRead):
+class NodeOutageAdmin(LookOnly, admin.ModelAdmin[Any]):
     """When nodes were not ready."""
 
     list_display = ("node", "starts_at", "ends_at", "reason")
@@ -221,7 +206,7 @@ class NamespaceAdmin(ByService):
 
 
 @admin.register(NamespaceOwner)
-class NamespaceOwnerAdmin(ToRead):
+class NamespaceOwnerAdmin(LookOnly, admin.ModelAdmin[Any]):
     """Whose namespaces were, and when."""
 
     list_display = ("namespace", "team", "valid_from", "valid_to")
@@ -229,7 +214,7 @@ class NamespaceOwnerAdmin(ToRead):
 
 
 @admin.register(Commitment)
-class CommitmentAdmin(ToRead):
+class CommitmentAdmin(LookOnly, admin.ModelAdmin[Any]):
     """What is promised of each pool."""
 
     list_display = ("pool", "team", "kind", "gpus", "gpus_per_node", "adds", "starts_at", "ends_at")

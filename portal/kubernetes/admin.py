@@ -1,26 +1,9 @@
 """Syncs and drift in the admin, to look at."""
 
 from django.contrib import admin
-from django.db.models import Model
-from django.http import HttpRequest
 
+from portal.common.admin import LookOnly
 from portal.kubernetes.models import Drift, SyncRun, SyncWrite
-
-
-class LookOnly:
-    """Nobody adds, changes or deletes."""
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
-        return False
 
 
 class WriteInline(LookOnly, admin.TabularInline):  # type: ignore[type-arg]  # not generic when it runs

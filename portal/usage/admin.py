@@ -1,14 +1,13 @@
 """The ledger in the admin, to look at: it is written by collecting and never by hand."""
 
 from django.contrib import admin
-from django.db.models import Model
-from django.http import HttpRequest
 
+from portal.common.admin import LookOnly
 from portal.usage.models import LedgerEntry
 
 
 @admin.register(LedgerEntry)
-class LedgerEntryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
+class LedgerEntryAdmin(LookOnly, admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
     """Rows, newest first."""
 
     list_display = (
@@ -19,15 +18,3 @@ class LedgerEntryAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not gener
     search_fields = ("pod_uid",)
     ordering = ("-id",)
     show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Nobody."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
-        return False

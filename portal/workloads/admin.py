@@ -1,26 +1,9 @@
 """Jobs and their pods in the admin, to look at: rows follow the cluster."""
 
 from django.contrib import admin
-from django.db.models import Model
-from django.http import HttpRequest
 
+from portal.common.admin import LookOnly
 from portal.workloads.models import Pod, StageEvent, Workload
-
-
-class LookOnly:
-    """Nobody adds, changes or deletes."""
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Nobody."""
-        return False
 
 
 class PodInline(LookOnly, admin.TabularInline):  # type: ignore[type-arg]  # not generic when it runs

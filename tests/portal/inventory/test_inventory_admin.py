@@ -22,7 +22,9 @@ pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
 READ = (
     "inventory/node", "inventory/nodeoutage", "inventory/commitment", "inventory/namespaceowner",
-    "quotas/quota", "reservations/reservation",
+    "quotas/quota", "reservations/reservation", "workloads/workload", "usage/ledgerentry",
+    "kubernetes/syncrun", "kubernetes/drift", "finance/ratecard", "finance/month",
+    "finance/statement",
 )  # fmt: skip
 WRITTEN = (
     "inventory/cluster", "inventory/pool", "inventory/gpumodel", "inventory/maintenancewindow",
