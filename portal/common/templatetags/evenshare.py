@@ -111,7 +111,7 @@ def legend(hue: int = 1) -> dict[str, Any]:
 
 
 @register.inclusion_tag("common/empty.html")
-def empty_state(title: str, sentence: str = "", url: str = "", action: str = "") -> dict[str, Any]:
+def nothing_here(title: str, sentence: str = "", url: str = "", action: str = "") -> dict[str, Any]:
     """What a list says when it has nothing: a title, a sentence and the next step."""
     return {"title": title, "sentence": sentence, "url": url, "action": action}
 

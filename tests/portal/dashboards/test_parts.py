@@ -134,7 +134,7 @@ def test_csv_speaks_the_readers_language_and_zone_after_the_request_is_over() ->
 
 
 def test_an_empty_state_says_what_to_do() -> None:
-    shown = Template("{% empty_state 'Nothing waits' 'All run.' '/reserve/' 'Reserve' %}").render(
+    shown = Template("{% nothing_here 'Nothing waits' 'All run.' '/reserve/' 'Reserve' %}").render(
         Context()
     )
     assert "Nothing waits" in shown
