@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from portal.common import clock, formats
 from portal.inventory import selectors as inventory
 from portal.inventory.models import Cluster, ClusterKind
-from portal.requests.models import Request, RequestState
+from portal.requests import selectors as requests
 from portal.teams import permissions
 from portal.teams.middleware import access_of, rule_for
 from portal.teams.permissions import Verdict
@@ -76,15 +76,11 @@ class Frame:
 
     @cached_property
     def waiting(self) -> int:
-        """Requests this person may decide; nobody decides their own."""
+        """Requests this person may decide now, as the Requests page counts them."""
         access = access_of(self._request)
         if not access.holds_anywhere(permissions.DECIDE):
             return 0
-        open_ones = Request.objects.filter(state=RequestState.SUBMITTED)
-        teams = access.teams(permissions.DECIDE)
-        if teams is not None:
-            open_ones = open_ones.filter(team_id__in=teams)
-        return open_ones.exclude(requested_by_id=access.user_id).count()
+        return requests.count_to_decide(access=access, now=clock.now())
 
     @cached_property
     def _clusters(self) -> list[Cluster]:

@@ -14,10 +14,13 @@ from portal.common.drawing import DASHED, FENCED, HATCHED, SOLID, Bar, Mark, Par
 from portal.dashboards.selectors.common import DEVICE, Fence, Held
 from portal.inventory.selectors import Cause, ConflictRow
 
+NAMED = 3
+"""So many teams are named in a sentence; the others are counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Another team in a pool: what it lends to or borrows from the rest, uses and is promised."""
+    """Another team: what it lends or borrows, uses of its guarantee, and is guaranteed."""
 
     name: str
     milli: int
@@ -85,32 +88,51 @@ def _own(held: Held) -> str:
     return _("%(guaranteed)s guaranteed and %(reserved)s reserved") % words
 
 
-def use(held: Held, guaranteed: int, lenders: Sequence[Neighbour]) -> SafeString:
-    """What a team runs of its own and what it borrows from whom."""
+def use(
+    held: Held, guaranteed: int, lenders: Sequence[Neighbour], lent: int = 0
+) -> SafeString:  # fmt: skip
+    """What a team runs of its own and what it borrows from whom; what it lends is not at hand."""
     own = _own(held)
     if not held.total:
-        return format_html(
-            _("Nothing runs now. {guaranteed} GPUs are guaranteed and free for you at once."),
-            guaranteed=formats.number(guaranteed),
-        ) if guaranteed else escape(_("Nothing runs now, and nothing is guaranteed here."))  # fmt: skip
+        return _nothing_runs(guaranteed, lent)
     if not held.borrowed:
-        left = guaranteed * DEVICE - held.guaranteed
+        left = guaranteed * DEVICE - held.guaranteed - lent
         if left <= 0:
             return format_html(_("You run {own}, all of them your own."), own=own)
         return format_html(
             _("You run {own}, all of them your own; {left} more are yours at once."),
             own=own, left=formats.gpus(left),
         )  # fmt: skip
-    return _borrowing(own, formats.gpus(held.borrowed), lenders)
+    return _borrowing(own, held.borrowed, lenders)
 
 
-def _borrowing(own: str, borrowed: str, lenders: Sequence[Neighbour]) -> SafeString:
+def _nothing_runs(guaranteed: int, lent: int) -> SafeString:
+    if not guaranteed:
+        return escape(_("Nothing runs now, and nothing is guaranteed here."))
+    said = (
+        _("Nothing runs now. {guaranteed} GPUs are guaranteed to you.")
+        if lent
+        else _("Nothing runs now. {guaranteed} GPUs are guaranteed and free for you at once.")
+    )
+    return format_html(said, guaranteed=formats.number(guaranteed))
+
+
+def _borrowing(own: str, milli: int, lenders: Sequence[Neighbour]) -> SafeString:
+    borrowed, rest = formats.gpus(milli), milli - sum(n.milli for n in lenders)
     if not lenders:
         return format_html(
             _("You run {own} of your own and <b>borrow {borrowed}</b> that are guaranteed to nobody."),
             own=own, borrowed=borrowed,
         )  # fmt: skip
     first = lenders[0]
+    if rest > 0:
+        return format_html(
+            _(
+                "You run {own} of your own and <b>borrow {borrowed}</b>: {named}, and {rest} "
+                "that are guaranteed to nobody."
+            ),
+            own=own, borrowed=borrowed, named=_amounts(lenders), rest=formats.gpus(rest),
+        )  # fmt: skip
     if len(lenders) == 1:
         return format_html(
             _(
@@ -120,13 +142,12 @@ def _borrowing(own: str, borrowed: str, lenders: Sequence[Neighbour]) -> SafeStr
             own=own, borrowed=borrowed, team=first.name, used=formats.gpus(first.used),
             guaranteed=formats.number(first.guaranteed),
         )  # fmt: skip
-    named = ", ".join(f"{n.name} {formats.gpus(n.milli)}" for n in lenders[:3])
     return format_html(
         _(
             "You run {own} of your own and <b>borrow {borrowed}</b> of what others leave unused: "
             "{named}."
         ),
-        own=own, borrowed=borrowed, named=named,
+        own=own, borrowed=borrowed, named=_amounts(lenders),
     )  # fmt: skip
 
 
@@ -137,10 +158,19 @@ def in_short(
     if not held.guaranteed and not held.reserved:
         return _only_others(held, lenders, borrowers)
     own, borrowed = _own(held), formats.gpus(held.borrowed)
+    rest = held.borrowed - sum(lender.milli for lender in lenders)
     if borrowers:
         return format_html(
             _("Uses {own} of its own and <b>lends {lent} to {names}</b>."),
             own=own, lent=formats.gpus(sum(b.milli for b in borrowers)), names=_names(borrowers),
+        )  # fmt: skip
+    if held.borrowed and lenders and rest > 0:
+        return format_html(
+            _(
+                "Uses {own} of its own and <b>borrows {borrowed}</b>: {named}, and {rest} "
+                "promised to nobody."
+            ),
+            own=own, borrowed=borrowed, named=_amounts(lenders), rest=formats.gpus(rest),
         )  # fmt: skip
     if held.borrowed and lenders:
         return format_html(
@@ -167,6 +197,12 @@ def _only_others(
     if not held.borrowed:
         return escape(_("Uses nothing now."))
     borrowed = formats.gpus(held.borrowed)
+    rest = held.borrowed - sum(lender.milli for lender in lenders)
+    if lenders and rest > 0:
+        return format_html(
+            _("<b>Borrows {borrowed}</b>: {named}, and {rest} promised to nobody."),
+            borrowed=borrowed, named=_amounts(lenders), rest=formats.gpus(rest),
+        )  # fmt: skip
     if lenders:
         return format_html(
             _("<b>Borrows {borrowed} from {names}</b>."), borrowed=borrowed, names=_names(lenders)
@@ -175,7 +211,22 @@ def _only_others(
 
 
 def _names(teams: Sequence[Neighbour]) -> str:
-    return ", ".join(team.name for team in teams[:3])
+    """The first by name, the others by number."""
+    named = ", ".join(team.name for team in teams[:NAMED])
+    others = len(teams) - NAMED
+    if others <= 0:
+        return named
+    more = ngettext("%(names)s and %(n)d other team", "%(names)s and %(n)d other teams", others)
+    return more % {"names": named, "n": others}
+
+
+def _amounts(teams: Sequence[Neighbour]) -> str:
+    """How much of each: the first by name, the others together, so that the numbers add up."""
+    parts = [f"{team.name} {formats.gpus(team.milli)}" for team in teams[:NAMED]]
+    if teams[NAMED:]:
+        others = formats.gpus(sum(team.milli for team in teams[NAMED:]))
+        parts.append(_("other teams %(n)s") % {"n": others})
+    return ", ".join(parts)
 
 
 def comes_back(held: Held, lent: int, borrowers: Sequence[Neighbour]) -> SafeString | None:

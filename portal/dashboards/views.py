@@ -55,7 +55,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "decides": decides,
         "works": access.holds_anywhere(permissions.WORK),
         "pays": pays,
-        "inbox": desks.list_inbox(access) if decides else [],
+        "inbox": desks.list_inbox(access, now=now) if decides else [],
         "mine": desks.list_mine(access),
         "conflicts": [explaining.conflict(row, now) for row in conflicts],
         "bills": bills,

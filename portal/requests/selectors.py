@@ -104,8 +104,9 @@ def count_to_decide(*, access: Access, now: datetime) -> int:
 def _to_decide(access: Access, now: datetime) -> Q:
     """Submitted, not lapsed, in reach of an admin who neither asked nor submitted it."""
     theirs = Q(requested_by_id=access.user_id) | Q(submitted_by_id=access.user_id)
-    open_still = Q(state=RequestState.SUBMITTED) & Q(expires_at__gt=now)
-    return open_still & ~theirs & _in_teams(access.teams(DECIDE))
+    not_lapsed = Q(expires_at__isnull=True) | Q(expires_at__gt=now)
+    submitted = Q(state=RequestState.SUBMITTED)
+    return submitted & not_lapsed & ~theirs & _in_teams(access.teams(DECIDE))
 
 
 def _in_teams(team_ids: frozenset[int] | None) -> Q:

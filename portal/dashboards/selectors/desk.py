@@ -10,8 +10,9 @@ from portal.common.models import AuditEvent
 from portal.dashboards.selectors.common import TeamMark
 from portal.finance import selectors as finance
 from portal.finance.selectors import StatementRow
+from portal.requests import selectors as requests
 from portal.requests.models import Request, RequestState
-from portal.teams import permissions
+from portal.requests.selectors import Tab
 from portal.teams.models import User
 from portal.teams.selectors import Access
 
@@ -62,14 +63,9 @@ def total_of(bills: Sequence[StatementRow]) -> Total | None:
     return Total(sum(bill.total_micro for bill in bills), bills[0].currency)
 
 
-def list_inbox(access: Access) -> list[InboxRow]:
-    """Submitted requests that I may decide, oldest first; never my own."""
-    rows = Request.objects.filter(state=RequestState.SUBMITTED).exclude(
-        requested_by_id=access.user_id
-    )
-    ids = access.teams(permissions.DECIDE)
-    if ids is not None:
-        rows = rows.filter(team_id__in=ids)
+def list_inbox(access: Access, *, now: datetime) -> list[InboxRow]:
+    """The first of what waits for me on the Requests page, oldest first."""
+    rows = requests.list_requests(access=access, now=now, tab=Tab.WAITING)
     return _inbox(rows.order_by("submitted_at", "id")[:INBOX])
 
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Count
@@ -166,23 +166,33 @@ def _sentences(
 ) -> Iterable[SafeString]:
     held, fence = picture.held.get(place, Held()), picture.fences.get(place, Fence())
     borrowers = _borrowers(place, picture)
+    lent = sum(b.milli for b in borrowers)
     said = (
-        explaining.use(held, guaranteed, _lenders(place, picture)),
-        explaining.comes_back(held, sum(b.milli for b in borrowers), borrowers),
+        explaining.use(held, guaranteed, _lenders(place, picture), lent),
+        explaining.comes_back(held, lent, borrowers),
         explaining.fenced(fence, held, now),
     )
     return (sentence for sentence in said if sentence)
 
 
 def _lenders(place: Place, picture: _Picture) -> list[Neighbour]:
-    """Who lends to this team here, most first; what nobody was promised has no lender."""
+    """Who lends to this team here, most first; what nobody was promised has no lender.
+
+    Loans are the newest tick's; where less is borrowed by now, the last ones are paid back.
+    """
     team_id, pool_id = place
     found = [
         _neighbour(loan.lender_id, loan, picture)
         for loan in picture.loans
         if loan.borrower_id == team_id and loan.pool_id == pool_id and loan.lender_id
     ]
-    return sorted(found, key=lambda n: -n.milli)
+    left = picture.held.get(place, Held()).borrowed
+    lenders: list[Neighbour] = []
+    for lender in sorted(found, key=lambda n: -n.milli):
+        if left > 0:
+            lenders.append(replace(lender, milli=min(lender.milli, left)))
+            left -= lender.milli
+    return lenders
 
 
 def _borrowers(place: Place, picture: _Picture) -> list[Neighbour]:
@@ -200,7 +210,7 @@ def _neighbour(team_id: int, loan: Loan, picture: _Picture) -> Neighbour:
     return Neighbour(
         name=picture.marks[team_id].name,
         milli=loan.gpu_milli,
-        used=picture.held.get((team_id, loan.pool_id), Held()).total,
+        used=picture.held.get((team_id, loan.pool_id), Held()).guaranteed,
         guaranteed=quota.guaranteed if quota else 0,
     )
 
