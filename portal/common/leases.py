@@ -2,7 +2,8 @@
 
 Whoever takes a lease gets a number higher than any before. A writer that was paused past its time
 still believes it holds the lease; its number is then too low, and `check`, called inside the
-transaction that writes, refuses it. Times are real time: a lease is about processes.
+transaction that writes, refuses it. `keep` does so before each write elsewhere, such as to a
+cluster, and prolongs a lease that runs out. Times are real time: a lease is about processes.
 """
 
 import os
@@ -34,6 +35,7 @@ class Held:
     name: str
     holder: str
     fence: int
+    seconds: int = 0
 
 
 def take(*, name: str, holder: str, seconds: int) -> Held | None:
@@ -42,7 +44,7 @@ def take(*, name: str, holder: str, seconds: int) -> Held | None:
     Lease.objects.get_or_create(name=name)
     with transaction.atomic():
         row = (
-            Lease.objects.select_for_update()
+            Lease.objects.select_for_update(no_key=True)
             .filter(name=name)
             .filter(Q(expires_at__isnull=True) | Q(expires_at__lte=now) | Q(holder=""))
             .first()
@@ -52,14 +54,30 @@ def take(*, name: str, holder: str, seconds: int) -> Held | None:
         Lease.objects.filter(pk=row.pk).update(
             holder=holder, fence=F("fence") + 1, expires_at=now + timedelta(seconds=seconds)
         )
-    return Held(name=name, holder=holder, fence=row.fence + 1)
+    return Held(name=name, holder=holder, fence=row.fence + 1, seconds=seconds)
 
 
 def check(held: Held) -> None:
     """Raise `Fenced` unless this is still the newest taking; locks the row until commit."""
-    row = Lease.objects.select_for_update().get(name=held.name)
+    row = Lease.objects.select_for_update(no_key=True).get(name=held.name)
     if row.fence != held.fence:
-        raise Fenced(f"{held.name} was taken over by {row.holder or 'somebody else'}.")
+        raise _fenced(row)
+
+
+def keep(held: Held) -> None:
+    """Raise `Fenced` unless this is the newest taking; hold it on when half its time has passed."""
+    row = Lease.objects.get(name=held.name)
+    if row.fence != held.fence:
+        raise _fenced(row)
+    now = clock.real_now()
+    if row.expires_at is None or row.expires_at - now < timedelta(seconds=held.seconds / 2):
+        mine = Lease.objects.filter(name=held.name, fence=held.fence)
+        if not mine.update(expires_at=now + timedelta(seconds=held.seconds)):
+            raise _fenced(row)
+
+
+def _fenced(row: Lease) -> Fenced:
+    return Fenced(f"{row.name} was taken over by {row.holder or 'somebody else'}.")
 
 
 def give_up(held: Held) -> None:

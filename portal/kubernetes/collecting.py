@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from portal.common import clock
+from portal.common import clock, leases
 from portal.inventory import services as inventory
 from portal.inventory.models import Cluster, Pool
 from portal.kubernetes import reading
@@ -27,19 +27,25 @@ class Collected:
     error: str = ""
 
 
-def collect(*, cluster_id: int, now: datetime, real_now: datetime | None = None) -> Collected:
+def collect(
+    *,
+    cluster_id: int,
+    now: datetime,
+    real_now: datetime | None = None,
+    lease: leases.Held | None = None,
+) -> Collected:
     """Read a cluster and bring every row in step with it; a repeat changes nothing.
 
-    A cluster that gives no answer keeps its last known rows and is marked with the error.
+    A cluster that gives no answer keeps its last known rows and is marked with the error. With a
+    lease, nothing is written once somebody else has taken it: `leases.Fenced` is raised.
     """
     cluster = Cluster.objects.get(pk=cluster_id)
     mark = ReadMark.objects.filter(cluster_id=cluster_id).first()
     try:
         found = _read(port_for(cluster, now=now), mark.version if mark else "")
     except ClusterError as error:
-        inventory.mark_failed(cluster_id=cluster_id, error=str(error))
-        return Collected(error=str(error))
-    return _record(cluster_id, found, now, real_now or clock.real_now())
+        return _give_up(cluster_id, str(error), lease)
+    return _record(cluster_id, found, now, real_now or clock.real_now(), lease)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +82,20 @@ def _read(port: ClusterPort, since: str) -> Read:
 
 
 @transaction.atomic
-def _record(cluster_id: int, found: Read, now: datetime, real_now: datetime) -> Collected:
-    Cluster.objects.select_for_update().get(pk=cluster_id)
+def _give_up(cluster_id: int, error: str, lease: leases.Held | None) -> Collected:
+    if lease is not None:
+        leases.check(lease)
+    inventory.mark_failed(cluster_id=cluster_id, error=error)
+    return Collected(error=error)
+
+
+@transaction.atomic
+def _record(
+    cluster_id: int, found: Read, now: datetime, real_now: datetime, lease: leases.Held | None
+) -> Collected:
+    if lease is not None:
+        leases.check(lease)
+    Cluster.objects.select_for_update(no_key=True).get(pk=cluster_id)
     pools = dict(Pool.objects.filter(cluster_id=cluster_id).values_list("name", "resource_name"))
     resources = set(pools.values())
     inventory.record_nodes(cluster_id=cluster_id, seen=reading.nodes(found.nodes, pools), now=now)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import transaction
 
+from portal.common import leases
 from portal.inventory.models import Cluster, ClusterMode
 from portal.kubernetes import confirming, diff, targets
 from portal.kubernetes.diff import Difference, Drifted, Write
@@ -37,11 +38,14 @@ class _Outcome:
     drifts: list[Drifted] = field(default_factory=list)
 
 
-def sync_cluster(*, cluster_id: int, now: datetime) -> SyncRun | None:
+def sync_cluster(
+    *, cluster_id: int, now: datetime, lease: leases.Held | None = None
+) -> SyncRun | None:
     """Make a cluster so as its newest tick says. None when there was nothing to write.
 
     Every write carries the version it was made for and the tick's fence, and loses to a faster
-    one; the next sync plans again. A cluster in observe mode is never written.
+    one; the next sync plans again. A cluster in observe mode is never written. With a lease, no
+    further write is begun once somebody else has taken it: `leases.Fenced` is raised.
     """
     begun = time.monotonic()
     cluster = Cluster.objects.get(pk=cluster_id)
@@ -50,13 +54,26 @@ def sync_cluster(*, cluster_id: int, now: datetime) -> SyncRun | None:
         return None
     outcome = _Outcome()
     try:
+        _make_so(cluster, tick, outcome, now, lease)
+        return _record(cluster_id, tick, outcome, now, begun, lease)
+    except leases.Fenced as fenced:
+        # What was written before stands in the cluster, so the rows must tell it all the same.
+        if outcome.done:
+            outcome.failure = str(fenced)
+            _record(cluster_id, tick, outcome, now, begun)
+        raise
+
+
+def _make_so(
+    cluster: Cluster, tick: Tick, outcome: _Outcome, now: datetime, lease: leases.Held | None
+) -> None:
+    try:
         port = port_for(cluster, now=now)
-        difference = plan(port, cluster_id=cluster_id, tick=tick, now=now)
-        _write(port, difference, tick.fence, outcome)
+        difference = plan(port, cluster_id=cluster.pk, tick=tick, now=now)
+        _write(port, difference, tick.fence, outcome, lease)
     except ClusterError as error:
         # What was written before stands in the rows; the next sync finds the rest to do.
         outcome.failure = str(error)
-    return _record(cluster_id, tick, outcome, now, begun)
 
 
 def newest_tick(cluster_id: int) -> Tick | None:
@@ -97,10 +114,18 @@ def wanted(
     return targets.wanted(cluster_id=cluster_id, tick=tick, found=_look(port), now=now)
 
 
-def _write(port: ClusterPort, difference: Difference, fence: int, outcome: _Outcome) -> None:
+def _write(
+    port: ClusterPort,
+    difference: Difference,
+    fence: int,
+    outcome: _Outcome,
+    lease: leases.Held | None,
+) -> None:
     """Apply the writes, what shrinks before what grows; one that is refused stops no other."""
     outcome.drifts += difference.drifts
     for write in sorted(difference.writes, key=lambda w: (ORDER.index(w.kind), w.growth)):
+        if lease is not None:
+            leases.keep(lease)
         try:
             port.apply(
                 write.manifest, manager=MANAGER, fence=fence,
@@ -131,8 +156,15 @@ def _conflicts(write: Write, conflict: FieldConflict) -> list[Drifted]:
 
 @transaction.atomic
 def _record(
-    cluster_id: int, tick: Tick, outcome: _Outcome, now: datetime, begun: float
+    cluster_id: int,
+    tick: Tick,
+    outcome: _Outcome,
+    now: datetime,
+    begun: float,
+    lease: leases.Held | None = None,
 ) -> SyncRun | None:
+    if lease is not None:
+        leases.check(lease)
     if not outcome.failure:
         _follow_drift(cluster_id, outcome.drifts, now)
     if not (outcome.done or outcome.refused or outcome.failure):

@@ -22,7 +22,7 @@ def collect_cluster(*, cluster_id: int, **_: object) -> None:
     """Bring the rows of one cluster in step with it, unless somebody else does so now."""
     with leases.holding(name=f"collect-{cluster_id}", seconds=settings.LEASE_SECONDS) as lease:
         if lease is not None:
-            services.collect(cluster_id=cluster_id, now=clock.now())
+            services.collect(cluster_id=cluster_id, now=clock.now(), lease=lease)
 
 
 @shared_task(name="kubernetes.sync")
@@ -39,4 +39,4 @@ def sync_cluster(*, cluster_id: int, **_: object) -> None:
     """Make one cluster as its last tick says, unless somebody else writes to it now."""
     with leases.holding(name=f"sync-{cluster_id}", seconds=settings.LEASE_SECONDS) as lease:
         if lease is not None:
-            services.sync_cluster(cluster_id=cluster_id, now=clock.now())
+            services.sync_cluster(cluster_id=cluster_id, now=clock.now(), lease=lease)

@@ -19,7 +19,7 @@ class Command(ClusterCommand):
         with leases.holding(name=f"collect-{row.pk}", seconds=settings.LEASE_SECONDS) as lease:
             if lease is None:
                 return "somebody else reads it now"
-            found = services.collect(cluster_id=row.pk, now=clock.now())
+            found = services.collect(cluster_id=row.pk, now=clock.now(), lease=lease)
         if found.error:
             return found.error
         seen = found.observed

@@ -20,7 +20,7 @@ class Command(ClusterCommand):
         with leases.holding(name=f"sync-{row.pk}", seconds=settings.LEASE_SECONDS) as lease:
             if lease is None:
                 return "somebody else writes to it now"
-            run = services.sync_cluster(cluster_id=row.pk, now=clock.now())
+            run = services.sync_cluster(cluster_id=row.pk, now=clock.now(), lease=lease)
         if run is None:
             quiet = row.mode == ClusterMode.OBSERVE
             says = "observe mode writes nothing" if quiet else "nothing to write"
