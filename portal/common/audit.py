@@ -30,11 +30,14 @@ def record(
 ) -> AuditEvent:
     """Add one line; call it inside the transaction that makes the change.
 
+    The end of the chain is locked until commit: take every other lock (pool, then rows) before,
+    or two writers wait for each other.
+
     `data` must be plain JSON: ids and numbers, before and after; no names of people.
     """
     with transaction.atomic():
         AuditHead.objects.get_or_create(id=1, defaults={"hash": GENESIS})
-        head = AuditHead.objects.select_for_update().get(id=1)
+        head = AuditHead.objects.select_for_update(no_key=True).get(id=1)
         event = AuditEvent(
             at=clock.real_now(),
             actor_id=actor_id,

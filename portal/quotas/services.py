@@ -62,7 +62,7 @@ def change(
         raise Missing
     before = _excess(team_id, pool_id, begins, now)
     rows = list(
-        Quota.objects.select_for_update()
+        Quota.objects.select_for_update(no_key=True)
         .filter(team_id=team_id, pool_id=pool_id)
         .exclude(valid_to__lte=begins)
         .order_by("valid_from")

@@ -223,7 +223,7 @@ def expire_due(*, now: datetime) -> int:
 
 def _find(request_id: int) -> Request:
     """The row, held against other writers until this transaction ends."""
-    row = Request.objects.select_for_update().filter(pk=request_id).first()
+    row = Request.objects.select_for_update(no_key=True).filter(pk=request_id).first()
     if row is None:
         raise Missing
     return row

@@ -149,9 +149,14 @@ def _try_move(row: Reservation, to: ReservationState, action: str) -> int:
 
 def _get(reservation_id: int, now: datetime) -> Reservation:
     """The row as it stands by the clock; raises `Missing`, `Conflict` when it is over."""
-    row = Reservation.objects.select_for_update().filter(pk=reservation_id).first()
-    if row is None:
+    pool_id = (
+        Reservation.objects.filter(pk=reservation_id).values_list("pool_id", flat=True).first()
+    )
+    if pool_id is None:
         raise Missing
+    # The pool before the audit's chain, as everywhere, though it is only given back to.
+    inventory.lock_pool(pool_id=pool_id)
+    row = Reservation.objects.select_for_update(no_key=True).get(pk=reservation_id)
     _follow_clock(row, now)
     if row.state == ReservationState.COMPLETED:
         raise Conflict(_("The reservation is over."), code="over")

@@ -66,7 +66,7 @@ def record(cycle: Cycle, frozen: Frozen, plan: engine.Plan) -> Tick:
     """Write one finished cycle. Raises `leases.Fenced` when the lease was taken meanwhile."""
     if cycle.lease is not None:
         leases.check(cycle.lease)
-    Cluster.objects.select_for_update().get(pk=cycle.cluster_id)
+    Cluster.objects.select_for_update(no_key=True).get(pk=cycle.cluster_id)
     tick = _tick(cycle, frozen, plan)
     before = {
         row.workload_id: row
@@ -208,7 +208,9 @@ def _write_charges(said: dict[int, Outcome]) -> None:
 def _charge_use(frozen: Frozen, used: dict[int, float], now: datetime) -> None:
     """Decay every team's use to `now` and add what it used since the last tick."""
     half_life = frozen.snapshot.policy.half_life_seconds
-    old = {row.team_id: row for row in DecayedUse.objects.select_for_update()}
+    # In one order, since the ticks of two clusters lock the same rows.
+    rows = DecayedUse.objects.select_for_update(no_key=True).order_by("team_id")
+    old = {row.team_id: row for row in rows}
     new: list[DecayedUse] = []
     for team_id in sorted(old.keys() | used.keys()):
         row = old.get(team_id)

@@ -75,8 +75,11 @@ def _too_old(cluster: Cluster, real_now: datetime) -> str:
     ) % {"age": age, "limit": cluster.stale_after_seconds}
 
 
+@transaction.atomic
 def _note(cycle: Cycle, state: TickState, message: str) -> Tick:
     """A tick that decided nothing."""
+    if cycle.lease is not None:
+        leases.check(cycle.lease)
     return Tick.objects.create(
         cluster_id=cycle.cluster_id, at=cycle.now, state=state, fence=cycle.fence,
         started_real_at=cycle.real_now, took_ms=cycle.took_ms, message=message,
@@ -103,7 +106,7 @@ def set_policy(
     `seen_policy_id` is the policy the asker saw (0: none); `Conflict` when it is another by now.
     Raises `Invalid` with the engine's own words for rules its contract refuses.
     """
-    cluster = Cluster.objects.select_for_update().filter(pk=cluster_id).first()
+    cluster = Cluster.objects.select_for_update(no_key=True).filter(pk=cluster_id).first()
     if cluster is None:
         raise Missing
     # Whoever waited for the lock may have read the clock before the other's policy began.

@@ -88,7 +88,9 @@ def grant_role(
 @transaction.atomic
 def revoke_role(*, assignment_id: int, actor_id: int | None) -> None:
     """Take a role back. Raises `Conflict` for the organisation's last admin."""
-    everywhere = RoleAssignment.objects.select_for_update().filter(role=Role.ADMIN, team=None)
+    everywhere = RoleAssignment.objects.select_for_update(no_key=True).filter(
+        role=Role.ADMIN, team=None
+    )
     admins = {a.pk for a in everywhere}
     if admins == {assignment_id}:
         raise Conflict("This is the last admin of the organisation.", code="last_admin")

@@ -107,7 +107,9 @@ def _create(
 def _rows(pks: Sequence[int]) -> dict[int, Workload]:
     rows: dict[int, Workload] = {}
     for begin in range(0, len(pks), BATCH):
-        batch = Workload.objects.select_for_update().filter(pk__in=pks[begin : begin + BATCH])
+        batch = Workload.objects.select_for_update(no_key=True).filter(
+            pk__in=pks[begin : begin + BATCH]
+        )
         rows |= {row.pk: row for row in batch.order_by()}
     return rows
 

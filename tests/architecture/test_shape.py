@@ -63,3 +63,9 @@ def test_the_engine_reads_no_clock_and_opens_no_socket() -> None:
             for alias in node.names
         }
         assert not imported & {"time", "socket", "urllib", "random", "subprocess"}, path
+
+
+def test_a_lock_never_stands_in_the_way_of_rows_that_only_point_at_the_locked_one() -> None:
+    """A plain FOR UPDATE does on PostgreSQL, and two writers then wait for each other."""
+    for path in SOURCE:
+        assert "select_for_update()" not in path.read_text(), path

@@ -47,7 +47,7 @@ def set_rate_card(
     a closed month, begin before the open one, or bring another currency into a month.
     """
     _check_figures(name, currency, rates, tax_basis_points, idle_rule)
-    current = RateCard.objects.select_for_update().filter(valid_to__isnull=True).first()
+    current = RateCard.objects.select_for_update(no_key=True).filter(valid_to__isnull=True).first()
     _check_time(valid_from, current)
     _check_currency(currency, valid_from, current)
     if current is not None:

@@ -40,7 +40,7 @@ def compute_month(*, month_start: datetime, now: datetime) -> Month:
         return month
     bill = adjusting.draw_up(month, until=billing.as_of(month, now))
     with transaction.atomic():
-        month = Month.objects.select_for_update().get(pk=month.pk)
+        month = Month.objects.select_for_update(no_key=True).get(pk=month.pk)
         newer = month.computed_at is not None and month.computed_at > bill.until
         if month.state == StatementState.OPEN and not newer:
             _write(month, bill)
@@ -73,11 +73,11 @@ def close_month(*, month_start: datetime, actor_id: int | None, now: datetime) -
     Raises `Conflict` while the month runs, while an earlier month is open, and while a cluster's
     last use of it has not been read.
     """
-    month = Month.objects.select_for_update().get(pk=_opened(month_start, now).pk)
+    month = Month.objects.select_for_update(no_key=True).get(pk=_opened(month_start, now).pk)
     if month.state != StatementState.OPEN:
         return month
     _check_closable(month, now)
-    list(RateCard.objects.select_for_update().filter(valid_to__isnull=True))
+    list(RateCard.objects.select_for_update(no_key=True).filter(valid_to__isnull=True))
     bill = adjusting.draw_up(month, until=month.ends_at)
     _write(month, bill)
     closed = month.statements.filter(state=StatementState.OPEN)
@@ -105,7 +105,7 @@ def mark_paid(*, statement_id: int, actor_id: int | None, now: datetime) -> Stat
 
     Raises `Missing`, and `Conflict` for one that is still open.
     """
-    statement = Statement.objects.select_for_update().filter(pk=statement_id).first()
+    statement = Statement.objects.select_for_update(no_key=True).filter(pk=statement_id).first()
     if statement is None:
         raise Missing
     if statement.state == StatementState.PAID:

@@ -132,7 +132,7 @@ def release(
 
 def _lock(pool_ids: set[int]) -> None:
     """Lock pools in the order of their ids, so that two changes cannot wait for each other."""
-    found = Pool.objects.select_for_update().filter(pk__in=pool_ids).order_by("pk")
+    found = Pool.objects.select_for_update(no_key=True).filter(pk__in=pool_ids).order_by("pk")
     if len(found) != len(pool_ids):
         raise Missing
 

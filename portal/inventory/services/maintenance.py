@@ -26,7 +26,11 @@ def plan_maintenance(
     Raises `Invalid` for a time that ends before it starts or has passed, `Missing` for a node
     that is not there, or not any more.
     """
-    node = Node.objects.select_for_update().filter(pk=node_id, removed_at__isnull=True).first()
+    node = (
+        Node.objects.select_for_update(no_key=True)
+        .filter(pk=node_id, removed_at__isnull=True)
+        .first()
+    )
     if node is None:
         raise Missing
     if starts_at < now - timedelta(seconds=settings.TICK_SECONDS):
@@ -52,7 +56,7 @@ def cancel_maintenance(*, window_id: int, now: datetime, actor_id: int | None) -
 
     Raises `Missing`, or `Conflict` for work that is over.
     """
-    window = MaintenanceWindow.objects.select_for_update().filter(pk=window_id).first()
+    window = MaintenanceWindow.objects.select_for_update(no_key=True).filter(pk=window_id).first()
     if window is None:
         raise Missing
     if window.cancelled_at is not None:

@@ -173,7 +173,7 @@ def cordon(*, node_id: int, on: bool = True, actor_id: int | None = None) -> Non
 
 
 def _get(node_id: int) -> Node:
-    row = Node.objects.select_for_update().filter(pk=node_id).first()
+    row = Node.objects.select_for_update(no_key=True).filter(pk=node_id).first()
     if row is None:
         raise Missing
     return row
@@ -183,12 +183,14 @@ def _lock_pools(cluster_id: int) -> dict[str, int]:
     """Capacity and promises move under the same lock."""
     if not Cluster.objects.filter(pk=cluster_id).exists():
         raise Missing
-    found = Pool.objects.select_for_update().filter(cluster_id=cluster_id).order_by("pk")
+    found = Pool.objects.select_for_update(no_key=True).filter(cluster_id=cluster_id).order_by("pk")
     return {pool.name: pool.pk for pool in found}
 
 
 def _open_nodes(cluster_id: int) -> QuerySet[Node]:
-    return Node.objects.select_for_update().filter(cluster_id=cluster_id, removed_at__isnull=True)
+    return Node.objects.select_for_update(no_key=True).filter(
+        cluster_id=cluster_id, removed_at__isnull=True
+    )
 
 
 def _same_machine(row: Node, seen: SeenNode, pool_id: int, now: datetime) -> bool:

@@ -54,7 +54,7 @@ def change_cluster(
     actor_id: int | None,
 ) -> None:
     """Say how much the portal does in a cluster and how to reach it. Raises `Missing`."""
-    row = Cluster.objects.select_for_update().filter(pk=cluster_id).first()
+    row = Cluster.objects.select_for_update(no_key=True).filter(pk=cluster_id).first()
     if row is None:
         raise Missing
     wanted = {"mode": mode, "settings": settings, "stale_after_seconds": stale_after_seconds}
@@ -138,7 +138,7 @@ def change_pool(
     actor_id: int | None,
 ) -> None:
     """Say what a pool's GPU is worth, how its nodes hang together and its place. Raises `Missing`."""
-    row = Pool.objects.select_for_update().filter(pk=pool_id).first()
+    row = Pool.objects.select_for_update(no_key=True).filter(pk=pool_id).first()
     if row is None:
         raise Missing
     wanted = {
@@ -173,7 +173,7 @@ def register_namespace(
     namespace, new = Namespace.objects.get_or_create(
         cluster_id=cluster_id, name=name, defaults={"created_at": now}
     )
-    open_owner = NamespaceOwner.objects.select_for_update().filter(
+    open_owner = NamespaceOwner.objects.select_for_update(no_key=True).filter(
         namespace=namespace, valid_to__isnull=True
     )
     held = open_owner.first()
