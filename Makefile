@@ -44,7 +44,8 @@ types: $(DEV)
 
 checks: $(DEV)
 	EVENSHARE_SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(60))') \
-	  EVENSHARE_HOSTS=gpu.example.org $(BIN)/python manage.py check --deploy --fail-level WARNING
+	  EVENSHARE_HOSTS=gpu.example.org EVENSHARE_BROKER=redis://127.0.0.1:6379/0 \
+	  $(BIN)/python manage.py check --deploy --fail-level WARNING
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 unit: $(DEV)
