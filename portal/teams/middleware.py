@@ -10,7 +10,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import resolve_url
 from django.utils import timezone, translation
-from django.utils.cache import patch_vary_headers
+from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.module_loading import import_string
 
 from portal.common import clock
@@ -57,8 +57,15 @@ class AccessMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Nothing here: the work is in `process_view`."""
-        return self.get_response(request)
+        """Let no browser and no cache keep an answer; the deciding is in `process_view`.
+
+        What one may see hangs on a role and on the clock, and a signed-out browser's back button
+        must not show it again.
+        """
+        response = self.get_response(request)
+        if not response.has_header("Cache-Control"):
+            patch_cache_control(response, private=True, no_store=True)
+        return response
 
     def process_view(
         self, request: HttpRequest, view: object, args: object, kwargs: dict[str, Any]

@@ -91,3 +91,19 @@ def test_every_answer_carries_an_id_and_takes_a_well_formed_one(client: Client) 
     assert given["X-Request-Id"] == "abc-123-def"
     strange = client.get("/api/v1/me", headers={"X-Request-Id": "<script>"})
     assert strange["X-Request-Id"] != "<script>"
+
+
+@pytest.mark.parametrize("path", ["/", "/queue/?format=csv", "/api/v1/me", "/requests/77/"])
+def test_no_private_answer_is_kept_by_a_browser_or_a_cache(
+    client: Client, minji: User, path: str
+) -> None:
+    client.force_login(minji)
+    response = client.get(path)
+    kept = response["Cache-Control"]
+    assert "private" in kept
+    assert "no-store" in kept
+    assert "Cookie" in response["Vary"]
+
+
+def test_the_sign_in_page_is_kept_by_nobody_either(client: Client) -> None:
+    assert "no-store" in client.get("/account/login/")["Cache-Control"]
