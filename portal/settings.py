@@ -7,7 +7,7 @@ Nothing but this file reads the environment; the rest reads `django.conf.setting
 import os
 import sys
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 from zoneinfo import ZoneInfo
 
 import django_stubs_ext
@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 django_stubs_ext.monkeypatch()
 BASE_DIR = Path(__file__).resolve().parent.parent
 _faults: list[str] = []
+_MAIL_PORTS = {"smtp": 25, "smtps": 465, "smtp+tls": 587}
 
 
 def _text(name: str, default: str | None = None) -> str:
@@ -90,6 +91,27 @@ def _database(url: str) -> dict[str, object]:
         case other:
             _faults.append(f"DATABASE_URL must begin with sqlite or postgresql, not {other!r}")
             return {}
+
+
+def _broker(url: str) -> str:
+    if url and urlsplit(url).scheme not in ("redis", "rediss"):
+        _faults.append(f"EVENSHARE_BROKER must begin with redis:// or rediss://, not {url!r}")
+    return url
+
+
+def _mail(url: str) -> SplitResult:
+    parts = urlsplit(url)
+    if url and (parts.scheme not in _MAIL_PORTS or not parts.hostname):
+        _faults.append(f"EVENSHARE_MAIL must be smtp[s|+tls]://[user:password@]host, not {url!r}")
+    return parts
+
+
+def _one_of(name: str, default: str, words: tuple[str, ...]) -> str:
+    value = os.environ.get(name, default)
+    if value not in words:
+        _faults.append(f"{name} must be one of {', '.join(words)}, not {value!r}")
+        return default
+    return value
 
 
 # An installation is "embedded" (demo, tests: everything in one place, no secrets needed) unless
@@ -180,7 +202,7 @@ FORM_RENDERER = "portal.common.forms.FormRenderer"
 DATABASES = {"default": _database(_text("DATABASE_URL", f"sqlite:///{VAR_DIR / 'portal.sqlite3'}"))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Without a broker everything runs in one process: tasks at once, the cache in memory.
-BROKER = _text("EVENSHARE_BROKER", "" if EMBEDDED else None)
+BROKER = _broker(_text("EVENSHARE_BROKER", "" if EMBEDDED else None))
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": BROKER}
     if BROKER
@@ -260,7 +282,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["portal.common.api.JSONParser"],
     "DEFAULT_PAGINATION_CLASS": "portal.common.api.Paging",
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "EXCEPTION_HANDLER": "portal.common.api.problem_from_exception",
@@ -281,7 +303,6 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_TIME_LIMIT = 600
-CELERY_TASK_DEFAULT_QUEUE = "chores"
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -289,13 +310,51 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900}
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat")
 CELERY_TIMEZONE = "UTC"
 
+# Nothing is sent where no server is named.
+_server = _mail(_text("EVENSHARE_MAIL", ""))
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if _server.hostname else 'dummy'}.EmailBackend"
+EMAIL_HOST = _server.hostname or ""
+EMAIL_PORT = _server.port or _MAIL_PORTS.get(_server.scheme, 25)
+EMAIL_HOST_USER = unquote(_server.username or "")
+EMAIL_HOST_PASSWORD = unquote(_server.password or "")
+EMAIL_USE_SSL = _server.scheme == "smtps"
+EMAIL_USE_TLS = _server.scheme == "smtp+tls"
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = _text("EVENSHARE_MAIL_FROM", "evenshare@localhost")
+
+_CHATTY = ("portal.access", "portal.scheduling.services", "celery")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": _text("EVENSHARE_LOG_LEVEL", "INFO")},
-    "loggers": {"django.server": {"level": "WARNING"}, "celery.app.trace": {"level": "WARNING"}},
+    "filters": {"context": {"()": "portal.common.logs.Context"}},
+    "formatters": {
+        "line": {
+            "()": "portal.common.logs.Lines",
+            "format": "{asctime} {levelname} {name} {message}",
+            "style": "{",
+        },
+        "json": {"()": "portal.common.logs.Json"},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "filters": ["context"],
+            "formatter": _one_of(
+                "EVENSHARE_LOG_FORMAT", "line" if EMBEDDED else "json", ("line", "json")
+            ),
+        }
+    },
+    "root": {
+        "handlers": ["stderr"],
+        "level": _one_of(
+            "EVENSHARE_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+        ),
+    },
+    "loggers": {
+        "django.server": {"level": "WARNING"},
+        # A demo's terminal is for people; production wants a line a request, a task and a tick.
+        **{name: {"level": "WARNING" if EMBEDDED else "INFO"} for name in _CHATTY},
+    },
 }
 
 PAGE_SIZE = 50

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from django.http import Http404
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.test import APIRequestFactory, force_authenticate
@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from portal.common import api, clock
 from portal.common.errors import Conflict, Invalid, Missing, Refusal
 from portal.common.models import IdempotencyKey
-from portal.teams.models import User
+from portal.teams.models import Role, User
 from tests.builders import a_user
 
 pytestmark = pytest.mark.django_db
@@ -146,3 +146,29 @@ def test_the_tree_of_refusals_carries_its_status() -> None:
     statuses = {c.__name__: c.status for c in (Refusal, Invalid, Conflict, Missing)}
     assert statuses == {"Refusal": 409, "Invalid": 422, "Conflict": 409, "Missing": 404}
     assert SimpleNamespace(status=api.PreconditionFailed.status).status == 412
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"do": "a\\u0000b"}',
+        '{"do": "\\\\\\u0000"}',
+        '{"\\u0000": 1}',
+        '{"do": ["\\ud800"]}',
+        '{"do": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        '{"do": NaN}',
+    ],
+    ids=["nul", "nul after a backslash", "nul in a name", "half a pair", "deep", "nan"],
+)
+def test_a_body_no_database_can_keep_is_a_fault_of_the_asker(client: Client, body: str) -> None:
+    client.force_login(a_user(role=Role.ADMIN))
+    response = client.post("/api/v1/requests", body, content_type="application/json")
+    assert response.status_code == 400
+    assert response["Content-Type"] == "application/problem+json"
+
+
+def test_a_text_that_only_looks_like_an_escape_is_kept(client: Client) -> None:
+    client.force_login(a_user(role=Role.ADMIN))
+    body = r'{"kind": "\\u0000 \ud83d\ude00"}'
+    response = client.post("/api/v1/requests", body, content_type="application/json")
+    assert response.status_code == 422
