@@ -63,7 +63,12 @@ def _zone(name: str, default: str) -> str:
 
 
 def _database(url: str) -> dict[str, object]:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        port = str(parts.port or "")
+    except ValueError as error:
+        _faults.append(f"DATABASE_URL: {error}")
+        return {}
     match parts.scheme:
         case "sqlite":
             return {
@@ -84,7 +89,7 @@ def _database(url: str) -> dict[str, object]:
                 "USER": unquote(parts.username or ""),
                 "PASSWORD": unquote(parts.password or ""),
                 "HOST": unquote(parts.hostname or ""),
-                "PORT": str(parts.port or ""),
+                "PORT": port,
                 "CONN_MAX_AGE": 60,
                 "CONN_HEALTH_CHECKS": True,
             }
@@ -93,16 +98,18 @@ def _database(url: str) -> dict[str, object]:
             return {}
 
 
-def _broker(url: str) -> str:
-    if url and urlsplit(url).scheme not in ("redis", "rediss"):
-        _faults.append(f"EVENSHARE_BROKER must begin with redis:// or rediss://, not {url!r}")
-    return url
-
-
-def _mail(url: str) -> SplitResult:
-    parts = urlsplit(url)
-    if url and (parts.scheme not in _MAIL_PORTS or not parts.hostname):
-        _faults.append(f"EVENSHARE_MAIL must be smtp[s|+tls]://[user:password@]host, not {url!r}")
+def _address(name: str, default: str | None, schemes: tuple[str, ...]) -> SplitResult:
+    """The parts of an address; without a host where it is empty, or at fault."""
+    url = _text(name, default)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        _faults.append(f"{name}: {error}")
+        return urlsplit("")
+    if url and (parts.scheme not in schemes or not parts.hostname):
+        _faults.append(f"{name} must be {'|'.join(schemes)}://host, not {url!r}")
+        return urlsplit("")
     return parts
 
 
@@ -202,7 +209,7 @@ FORM_RENDERER = "portal.common.forms.FormRenderer"
 DATABASES = {"default": _database(_text("DATABASE_URL", f"sqlite:///{VAR_DIR / 'portal.sqlite3'}"))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Without a broker everything runs in one process: tasks at once, the cache in memory.
-BROKER = _broker(_text("EVENSHARE_BROKER", "" if EMBEDDED else None))
+BROKER = _address("EVENSHARE_BROKER", "" if EMBEDDED else None, ("redis", "rediss")).geturl()
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": BROKER}
     if BROKER
@@ -282,7 +289,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["portal.common.api.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["portal.common.bodies.JSONParser"],
     "DEFAULT_PAGINATION_CLASS": "portal.common.api.Paging",
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "EXCEPTION_HANDLER": "portal.common.api.problem_from_exception",
@@ -311,7 +318,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat")
 CELERY_TIMEZONE = "UTC"
 
 # Nothing is sent where no server is named.
-_server = _mail(_text("EVENSHARE_MAIL", ""))
+_server = _address("EVENSHARE_MAIL", "", tuple(_MAIL_PORTS))
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if _server.hostname else 'dummy'}.EmailBackend"
 EMAIL_HOST = _server.hostname or ""
 EMAIL_PORT = _server.port or _MAIL_PORTS.get(_server.scheme, 25)

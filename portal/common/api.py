@@ -10,7 +10,6 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, JsonResponse
-from rest_framework import exceptions, parsers, status
+from rest_framework import exceptions, status
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -34,8 +33,6 @@ KEPT = timedelta(hours=24)
 # Write and answer are one transaction, so a key without an answer for this long was left by a
 # process that died and changed nothing: whoever comes next may take it over.
 ABANDONED = timedelta(minutes=5)
-# json.dumps escapes NUL, and leaves lone surrogates as they are.
-_UNKEEPABLE = re.compile(r"[\ud800-\udfff]|(?<!\\)(?:\\\\)*\\u0000")
 UNDER_WAY = "The first request with this Idempotency-Key is still under way."
 
 
@@ -45,20 +42,6 @@ class Paging(PageNumberPagination):
     page_size = 50
     page_size_query_param = "page_size"
     max_page_size = 200
-
-
-class JSONParser(parsers.JSONParser):
-    """JSON whose texts a database can hold: no NUL, no half of a surrogate pair, not too deep."""
-
-    def parse(self, *args: Any, **kwargs: Any) -> Any:
-        """The body; raises `ParseError`, which is a 400, for what cannot be kept."""
-        try:
-            found = super().parse(*args, **kwargs)
-            if _UNKEEPABLE.search(json.dumps(found, ensure_ascii=False)):
-                raise exceptions.ParseError("A text in the body holds a character nobody can keep.")
-        except RecursionError:
-            raise exceptions.ParseError("The body is nested too deep.") from None
-        return found
 
 
 class PreconditionFailed(Refusal):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from django.forms import Form
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from rest_framework.request import Request
@@ -161,7 +162,7 @@ class CommentsView(APIView):
 
     def post(self, request: Request, request_id: int) -> Response:
         """`text` is what one says."""
-        text = str(_body(request, frozenset({"text"})).get("text", ""))
+        text = _read(forms.CommentForm(dict(_body(request, frozenset({"text"})))))["text"]
 
         def act() -> Response:
             added = services.comment(
@@ -197,7 +198,11 @@ def _body(request: Request, known: frozenset[str]) -> Mapping[str, Any]:
 
 
 def _decision(request: Request, known: frozenset[str]) -> dict[str, Any]:
-    form = forms.DecisionForm(dict(_body(request, known)))
+    return _read(forms.DecisionForm(dict(_body(request, known))))
+
+
+def _read(form: Form) -> dict[str, Any]:
+    """What a page's form reads in the body; raises `Invalid` with every fault."""
     if not form.is_valid():
         faults = {name: " ".join(map(str, errors)) for name, errors in form.errors.items()}
         raise Invalid(next(iter(faults.values())), fields=faults)

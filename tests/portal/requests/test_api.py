@@ -243,7 +243,8 @@ def test_comments_are_read_and_added(world: World, now: datetime) -> None:
     assert said.status_code == 201
     assert said.json()["author"] == world.member.pk
     assert member.get(f"{LIST}/{row.pk}/comments").json()["results"][0]["text"] == "Please"
-    assert _post(member, f"{LIST}/{row.pk}/comments", {"text": ""}).status_code == 422
+    for nothing in ({"text": ""}, {"text": None}, {}, {"text": "x" * 100_000}):
+        assert _post(member, f"{LIST}/{row.pk}/comments", nothing).status_code == 422
     assert Comment.objects.count() == 1
 
 
