@@ -12,6 +12,8 @@ from tests.browser.conftest import SignIn
 BEGINS, ENDS = "2026-11-03T10:00", "2026-11-03T14:00"
 OPEN, MIDWAY, OVER = (f"2026-11-03T{hour}+00:00" for hour in ("01:00", "02:00", "05:30"))
 PURPOSE = "Final run before the deadline"
+# What a GPU-hour of the second cheapest pool costs on the demo's rate card.
+WON = 1400
 
 
 def test_eight_gpus_tomorrow_from_the_question_to_the_bill(
@@ -21,6 +23,8 @@ def test_eight_gpus_tomorrow_from_the_question_to_the_bill(
     _ask_for_eight(lead)
     request_url = lead.url
     _approve(signed_in("jihye"))
+    lead.goto("/")
+    expect(lead.get_by_role("link", name="Tomorrow 10:00–14:00 KST")).to_be_visible()
 
     portal.ask("pass_to", at=OPEN)
     reservation = portal.ask("newest_reservation")["id"]
@@ -87,6 +91,7 @@ def _sees_the_line(page: Page, reservation: int, hours: float) -> None:
     line = page.get_by_role("row", name=re.compile(rf"R-{reservation}\b")).first
     expect(line).to_contain_text("eserved")
     expect(line).to_contain_text(f"{hours:,.1f}")
+    expect(line).to_contain_text(f"₩ {round(hours * WON):,}")
 
 
 def test_a_lead_asks_with_the_keyboard_alone(signed_in: SignIn) -> None:
