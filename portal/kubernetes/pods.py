@@ -1,12 +1,13 @@
 """One pod's manifest → `SeenPod`. Pure."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from portal.kubernetes import quantities
 from portal.kubernetes.port import DEVICES, Manifest
-from portal.kubernetes.times import moment
+from portal.kubernetes.times import moment, told_moment
 from portal.workloads.seen import SeenPod
 
 GUARANTEED = "evenshare-guaranteed-"
@@ -18,6 +19,7 @@ WHY = {
     "EvictionByEvictionAPI": "evicted",
 }
 ENDED = ("Succeeded", "Failed")
+_INDEX = re.compile(r"[0-9]{1,4}")
 
 
 def requests(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,8 +45,9 @@ def requests(spec: Mapping[str, Any]) -> dict[str, Any]:
 def _sum(containers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     total: dict[str, Any] = {}
     for container in containers:
-        resources = container.get("resources", {})
-        for name, value in {**resources.get("limits", {}), **resources.get("requests", {})}.items():
+        resources = container.get("resources") or {}
+        wanted = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+        for name, value in wanted.items():
             was = total.get(name)
             total[name] = (
                 value if was is None else quantities.amount(was) + quantities.amount(value)
@@ -61,12 +64,12 @@ def seen(item: Manifest, *, devices: int, is_deleted: bool) -> SeenPod:
         uid=metadata["uid"],
         name=metadata["name"],
         node=spec.get("nodeName", ""),
-        gpu_milli=1000 * devices,
+        gpu_milli=1000 * min(devices, quantities.MOST_DEVICES),
         cpu_milli=quantities.milli(amounts.get("cpu", "0")),
         memory_mib=quantities.mebibytes(amounts.get("memory", "0")),
-        devices=_told(metadata.get("annotations", {}).get(DEVICES, "")),
-        priority_class=spec.get("priorityClassName", ""),
-        guaranteed=spec.get("priorityClassName", "").startswith(GUARANTEED),
+        devices=_told(str((metadata.get("annotations") or {}).get(DEVICES, ""))),
+        priority_class=(spec.get("priorityClassName") or "")[:120],
+        guaranteed=(spec.get("priorityClassName") or "").startswith(GUARANTEED),
         created_at=moment(metadata["creationTimestamp"]),
         scheduled_at=scheduled_at,
         ready_at=_ready_at(item),
@@ -77,8 +80,9 @@ def seen(item: Manifest, *, devices: int, is_deleted: bool) -> SeenPod:
 
 
 def _told(text: str) -> tuple[tuple[int, int], ...]:
-    """Whole devices the cluster names: `0,3` are the first and the fourth."""
-    return tuple((int(index), 1000) for index in text.split(",") if index.isdigit())
+    """Whole devices the cluster names, each once: `0,3` are the first and the fourth."""
+    named = dict.fromkeys(int(index) for index in text.split(",") if _INDEX.fullmatch(index))
+    return tuple((index, 1000) for index in named)
 
 
 def condition(item: Manifest, kind: str) -> Mapping[str, Any]:
@@ -112,10 +116,14 @@ def _ready_at(item: Manifest) -> datetime | None:
 
 
 def _stopping_at(metadata: Mapping[str, Any]) -> datetime | None:
-    gone = metadata.get("deletionTimestamp")
-    if not gone:
+    """When it was asked to go; a grace no calendar can hold tells nothing."""
+    gone = told_moment(metadata.get("deletionTimestamp"))
+    if gone is None:
         return None
-    return moment(gone) - timedelta(seconds=int(metadata.get("deletionGracePeriodSeconds", 0)))
+    try:
+        return gone - timedelta(seconds=int(metadata.get("deletionGracePeriodSeconds") or 0))
+    except OverflowError:
+        return None
 
 
 def _closed_at(
@@ -127,9 +135,9 @@ def _closed_at(
         return None
     ends = [moment(state["finishedAt"]) for kind, state in _states(item) if kind == "terminated"
             and state.get("finishedAt")]  # fmt: skip
-    gone = item["metadata"].get("deletionTimestamp")
+    gone = told_moment(item["metadata"].get("deletionTimestamp"))
     if not ends and gone:
-        ends = [moment(gone)]
+        ends = [gone]
     if not ends and ended:
         told = item.get("status", {}).get("conditions", [])
         ends = [moment(c["lastTransitionTime"]) for c in told if c.get("lastTransitionTime")]

@@ -130,7 +130,8 @@ def _shape(families: Families, uid: str, resources: Collection[str]) -> _Shape |
     unit = gcd(*(devices(gang.template) for gang in gangs))
     total = sum(gang.replicas * devices(gang.template) for gang in gangs)
     replicas = sum(gang.replicas for gang in gangs)
-    return _Shape(replicas, max(1, total // unit), unit, gangs[0].template)
+    tasks = max(1, min(total // unit, quantities.MOST_TASKS))
+    return _Shape(replicas, tasks, min(unit, quantities.MOST_DEVICES), gangs[0].template)
 
 
 _Member = tuple[Manifest, SeenPod]
@@ -175,9 +176,14 @@ def _refusals(events: Listing, families: Families) -> dict[str, str]:
     """The newest refusal of each owner, told by itself or by one below it."""
     newest = sorted(events.items, key=lambda item: str(item.get("lastTimestamp", "")))
     return {
-        families.root(item["involvedObject"].get("uid", "")): str(item.get("message", ""))
+        families.root(str(item["involvedObject"].get("uid", ""))): _words(item.get("message"))
         for item in newest
     }
+
+
+def _words(said: object) -> str:
+    """What an event or a condition says, as far as a column can keep it."""
+    return str(said or "").replace("\x00", "")
 
 
 def _workload(sight: _Sight, room: pending.Room, *, is_deleted: bool) -> SeenWorkload:
@@ -205,7 +211,7 @@ def _workload(sight: _Sight, room: pending.Room, *, is_deleted: bool) -> SeenWor
         cpu_milli=quantities.milli(amounts.get("cpu", "0")),
         memory_mib=quantities.mebibytes(amounts.get("memory", "0")),
         pods=members,
-        pool=template.get("nodeSelector", {}).get(POOL, ""),
+        pool=(template.get("nodeSelector") or {}).get(POOL, ""),
         ended=ended,
         ended_at=ended_at,
         cluster_reason=reason,
@@ -258,7 +264,7 @@ def _orphan(uid: str, members: list[_Member]) -> SeenWorkload:
         cpu_milli=pod.cpu_milli,
         memory_mib=pod.memory_mib,
         pods=seen,
-        pool=first.get("spec", {}).get("nodeSelector", {}).get(POOL, ""),
+        pool=(first.get("spec", {}).get("nodeSelector") or {}).get(POOL, ""),
         ended=ended,
         ended_at=ended_at,
         orphan=not bare,

@@ -1,11 +1,10 @@
 """What an owner says of itself in annotations; what cannot be read counts as not said. Pure."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from portal.kubernetes.port import Manifest
-from portal.kubernetes.times import moment
+from portal.kubernetes.times import told_moment
 from portal.workloads.models import Kind
 
 PREFIX = "evenshare.io/"
@@ -14,7 +13,7 @@ PREFIX = "evenshare.io/"
 def read(owner: Manifest, tasks: int) -> dict[str, Any]:
     """The terms of an owner of so many tasks, as fields of `SeenWorkload`."""
     given = {
-        name.removeprefix(PREFIX): str(value)
+        name.removeprefix(PREFIX): str(value).replace("\x00", "")
         for name, value in (owner["metadata"].get("annotations") or {}).items()
         if name.startswith(PREFIX)
     }
@@ -23,8 +22,7 @@ def read(owner: Manifest, tasks: int) -> dict[str, Any]:
 
 def _terms(given: Mapping[str, str], tasks: int) -> dict[str, Any]:
     kind = given.get("class", "")
-    least = _whole(given.get("min-tasks"))
-    saved = given.get("saved-at")
+    least = _amount(given.get("min-tasks"))
     return {
         "person": given.get("user", "")[:150],
         "kind": Kind(kind) if kind in Kind.values else Kind.BATCH,
@@ -32,19 +30,11 @@ def _terms(given: Mapping[str, str], tasks: int) -> dict[str, Any]:
         "priority": _whole(given.get("priority")) or 0,
         "min_tasks": least if least and least <= tasks else None,
         "preemptible": given.get("preemptible", "true") != "false",
-        "duration_seconds": _whole(given.get("duration")),
-        "save_seconds": _whole(given.get("save-seconds")),
-        "restore_seconds": _whole(given.get("restore-seconds")),
-        "last_saved_at": _instant(saved),
+        "duration_seconds": _amount(given.get("duration")),
+        "save_seconds": _amount(given.get("save-seconds")),
+        "restore_seconds": _amount(given.get("restore-seconds")),
+        "last_saved_at": told_moment(given.get("saved-at")),
     }
-
-
-def _instant(text: str | None) -> datetime | None:
-    """An instant, or None for what is none."""
-    try:
-        return moment(text) if text else None
-    except ValueError:
-        return None
 
 
 def _whole(text: str | None) -> int | None:
@@ -55,3 +45,9 @@ def _whole(text: str | None) -> int | None:
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 9:
         return None
     return -int(digits) if negative else int(digits)
+
+
+def _amount(text: str | None) -> int | None:
+    """The same, none below zero."""
+    found = _whole(text)
+    return None if found is None or found < 0 else found
