@@ -17,7 +17,7 @@ from portal.requests import examining, history, kinds, line, quota_figures, sele
 from portal.requests.forms import CommentForm, DecisionForm
 from portal.requests.models import Request, RequestKind, RequestState
 from portal.requests.quota_figures import FIGURES
-from portal.requests.selectors import Tab
+from portal.requests.selectors import TEAM_ROLES, Tab
 from portal.reservations.models import Source
 from portal.teams.permissions import ASK, COST, DECIDE, WORK
 from portal.teams.selectors import Access
@@ -35,15 +35,22 @@ class TabLink:
     count: int | None
 
 
-def tab_of(name: str, waiting: int) -> Tab:
-    """The tab asked for; else what waits, where something does, else one's teams'."""
+def tab_of(name: str, waiting: int, access: Access) -> Tab:
+    """The tab asked for; else what waits, where something does, else one's teams', else all."""
     if name in [tab.value for tab in Tab]:
         return Tab(name)
-    return Tab.WAITING if waiting else Tab.TEAMS
+    if waiting:
+        return Tab.WAITING
+    return Tab.TEAMS if access.holds_anywhere(TEAM_ROLES) else Tab.ALL
 
 
-def tabs(current: Tab, waiting: int, *, decides: bool) -> list[TabLink]:
-    """The tabs, the count only where somebody waits; what waits only for those who decide."""
+def tabs(current: Tab, waiting: int, access: Access) -> list[TabLink]:
+    """The tabs that can hold something for this person, the count only where somebody waits."""
+    shown = {
+        Tab.WAITING: access.holds_anywhere(DECIDE),
+        Tab.TEAMS: access.holds_anywhere(TEAM_ROLES),
+        Tab.ALL: True,
+    }
     labels = {
         Tab.WAITING: _("Waits for me"),
         Tab.TEAMS: _("My teams"),
@@ -53,7 +60,7 @@ def tabs(current: Tab, waiting: int, *, decides: bool) -> list[TabLink]:
     return [
         TabLink(label, f"{here}?tab={tab.value}", tab is current, waiting if tab is Tab.WAITING else None)
         for tab, label in labels.items()
-        if decides or tab is not Tab.WAITING
+        if shown[tab] or tab is current
     ]  # fmt: skip
 
 

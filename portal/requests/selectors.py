@@ -72,6 +72,10 @@ def _guarantees(pool_id: int, team_ids: Iterable[int], now: datetime) -> dict[in
     return {row.team_id: row.guaranteed for row in found}
 
 
+TEAM_ROLES = frozenset({Role.MEMBER, Role.LEAD})
+"""Who works in a team, and does not only look over it."""
+
+
 class Tab(StrEnum):
     """Which requests a list shows."""
 
@@ -92,7 +96,7 @@ def list_requests(*, access: Access, now: datetime, tab: Tab = Tab.ALL) -> Query
     if tab is Tab.WAITING:
         return rows.filter(_to_decide(access, now))
     if tab is Tab.TEAMS:
-        return rows.filter(mine | _in_teams(access.teams({Role.MEMBER, Role.LEAD})))
+        return rows.filter(mine | _in_teams(access.teams(TEAM_ROLES)))
     return rows
 
 

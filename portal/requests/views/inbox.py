@@ -10,7 +10,7 @@ from portal.requests.filters import RequestFilter
 from portal.requests.tables import RequestTable
 from portal.teams import selectors as teams
 from portal.teams.middleware import access_of
-from portal.teams.permissions import ANY_ROLE, ASK, DECIDE
+from portal.teams.permissions import ANY_ROLE, ASK
 
 
 @require_GET
@@ -19,7 +19,7 @@ def inbox(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
     now, access = clock.now(), access_of(request)
     tree = teams.get_tree(now=now)
     waiting = selectors.count_to_decide(access=access, now=now)
-    tab = pages.tab_of(request.GET.get("tab", ""), waiting)
+    tab = pages.tab_of(request.GET.get("tab", ""), waiting, access)
     narrowed = RequestFilter(
         request.GET,
         teams=[(t.id, t.name) for t in teams.list_teams(access, roles=ANY_ROLE, tree=tree)],
@@ -32,7 +32,7 @@ def inbox(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
         "requests/inbox.html",
         {
             "form": narrowed,
-            "tabs": pages.tabs(tab, waiting, decides=access.holds_anywhere(DECIDE)),
+            "tabs": pages.tabs(tab, waiting, access),
             "tab": tab,
             "may_ask": access.holds_anywhere(ASK),
         },

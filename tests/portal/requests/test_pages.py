@@ -349,6 +349,23 @@ def test_the_inbox_filters_sorts_and_exports(client: Client, world: World, now: 
     assert len(lines) == 4
 
 
+def test_the_inbox_opens_where_there_is_something_to_see(
+    client: Client, world: World, now: datetime
+) -> None:
+    row = a_submitted(world, now)
+    link = reverse("requests:detail", args=[row.pk]).encode()
+    for person, tabs in (
+        ("admin", [b"?tab=waiting", b"?tab=all"]),
+        ("lead", [b"?tab=teams", b"?tab=all"]),
+        ("finance", []),
+    ):
+        _as(client, getattr(world, person))
+        body = client.get(reverse("requests:list")).content
+        assert link in body, person
+        shown = [tab for tab in (b"?tab=waiting", b"?tab=teams", b"?tab=all") if tab in body]
+        assert shown == tabs, person
+
+
 def test_cost_is_for_those_who_may_see_it(client: Client, world: World, now: datetime) -> None:
     row = a_submitted(world, now)
     Request.objects.filter(pk=row.pk).update(cost_micro=48_000_000_000, currency="KRW")
