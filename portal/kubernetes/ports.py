@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from portal.inventory.models import Cluster, ClusterKind
 from portal.kubernetes.port import ClusterPort, Unreachable
 from portal.kubernetes.simulated.cluster import SimulatedCluster
-from portal.kubernetes.simulated.file import NoCluster
 
 _open: dict[Path, tuple[tuple[int, int], SimulatedCluster]] = {}
 
@@ -33,10 +32,7 @@ def open_simulated(path: Path) -> SimulatedCluster:
     if kept is not None and kept[0] == mark:
         return kept[1]
     forget(path)
-    try:
-        _open[path] = (mark, SimulatedCluster(path))
-    except NoCluster as error:
-        raise Unreachable(str(error)) from error
+    _open[path] = (mark, SimulatedCluster(path))
     return _open[path][1]
 
 

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from portal.kubernetes.port import Unreachable
 from portal.kubernetes.simulated import records, tenants, workshop
 from portal.kubernetes.simulated.records import Entry, Job, Node, Pod, Spec, Stored
 from portal.kubernetes.simulated.workshop import Arrival, Rules, State
@@ -42,8 +43,8 @@ KINDS: dict[str, type[Any]] = {
 }  # fmt: skip
 
 
-class NoCluster(Exception):
-    """There is no simulated cluster in this file."""
+class NoCluster(Unreachable):
+    """There is no simulated cluster in this file, or none that can be read or written now."""
 
 
 class File:
@@ -52,9 +53,11 @@ class File:
     def __init__(self, path: Path) -> None:
         if not path.exists():
             raise NoCluster(f"there is no simulated cluster at {path}")
-        self._connection = _connect(path)
+        self._path = path
         self._lock = threading.RLock()
         self._state: State | None = None
+        with _in_words(path):
+            self._connection = _connect(path)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -63,12 +66,12 @@ class File:
     @contextmanager
     def reading(self) -> Iterator[State]:
         """Hand out the state to look at; it must not be changed."""
-        with self._lock:
+        with self._lock, _in_words(self._path):
             self._connection.execute("BEGIN")
             try:
                 yield self._current()
             finally:
-                self._connection.execute("COMMIT")
+                self._connection.rollback()
 
     @contextmanager
     def changing(self, *, keep: bool = True) -> Iterator[State]:
@@ -76,20 +79,20 @@ class File:
 
         When the block fails, or with `keep` false, nothing is written and the state is read anew.
         """
-        with self._lock:
+        with self._lock, _in_words(self._path):
             self._connection.execute("BEGIN IMMEDIATE")
+            kept = False
             try:
                 state = self._current()
                 yield state
                 if keep:
                     _save(self._connection, state)
-            except BaseException:
-                self._state = None
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT" if keep else "ROLLBACK")
-            if not keep:
-                self._state = None
+                    self._connection.execute("COMMIT")
+                    kept = True
+            finally:
+                if not kept:
+                    self._state = None
+                    self._connection.rollback()
 
     def _current(self) -> State:
         mark = _meta(self._connection, "mark")
@@ -125,6 +128,15 @@ class File:
             Entry(pod, job, namespace, node, tuple(json.loads(devices)), klass, from_s, to_s)
             for pod, job, namespace, node, devices, klass, from_s, to_s in rows
         ]
+
+
+@contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    """Say of a file that is damaged, full or locked what it is, as a cluster that does not answer."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise NoCluster(f"the simulated cluster at {path} cannot be used: {error}") from error
 
 
 def create(
@@ -189,6 +201,13 @@ def _write_meta(connection: sqlite3.Connection, values: dict[str, Any]) -> None:
 
 
 def _load(connection: sqlite3.Connection) -> State:
+    try:
+        return _read(connection)
+    except (LookupError, TypeError, ValueError) as error:
+        raise NoCluster(f"the simulated cluster's records cannot be read: {error!r}") from error
+
+
+def _read(connection: sqlite3.Connection) -> State:
     version, clock = _meta(connection, "mark")
     trace = _meta(connection, "trace")
     state = State(

@@ -1,11 +1,13 @@
 """A look at a cluster brings every row in step with it."""
 
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from portal.inventory.models import Cluster, Node, NodeOutage, NodeState
-from portal.kubernetes import services
+from portal.kubernetes import ports, services
 from portal.kubernetes.simulated.cluster import SimulatedCluster
 from portal.teams.models import Team
 from portal.usage.models import LedgerEntry
@@ -187,3 +189,54 @@ def test_an_unreachable_cluster_keeps_its_last_known_rows(
     cluster.refresh_from_db()
     assert cluster.seen_at == START + minutes(20)
     assert "no simulated cluster" in cluster.last_error
+
+
+DAMAGE = {
+    "no database": lambda path: path.write_bytes(b"not a database at all" * 500),
+    "empty": lambda path: path.write_bytes(b""),
+    "cut short": lambda path: path.write_bytes(path.read_bytes()[:6000]),
+    "a folder": lambda path: (path.unlink(), path.mkdir()),
+    "unreadable records": lambda path: sqlite3.connect(path, isolation_level=None).execute(
+        "UPDATE records SET body = '{}'"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_cluster_is_marked_and_what_was_known_stays(
+    cluster: Cluster, damage: Callable[[Path], object]
+) -> None:
+    collect(cluster, 20)
+    before = everything()
+    path = ports.simulated_file(cluster)
+    ports.forget(path)
+    whole = path.read_bytes()
+    damage(path)
+    result = collect(cluster, 40)
+    assert "cannot be" in result.error or "lacks" in result.error
+    assert everything() == before
+    cluster.refresh_from_db()
+    assert cluster.last_error == result.error
+    ports.forget(path)
+    if path.is_dir():
+        path.rmdir()
+    for part in path.parent.glob(f"{path.name}*"):
+        part.unlink()
+    path.write_bytes(whole)
+    assert collect(cluster, 40).error == ""
+
+
+def test_a_step_that_could_not_be_written_is_taken_again(
+    cluster: Cluster, port: SimulatedCluster
+) -> None:
+    collect(cluster, 0)
+    path = ports.simulated_file(cluster)
+    other = sqlite3.connect(path, isolation_level=None, timeout=0)
+    other.execute(
+        "CREATE TRIGGER full BEFORE INSERT ON records BEGIN SELECT RAISE(ABORT, 'full'); END"
+    )
+    assert "full" in collect(cluster, 20).error
+    other.execute("DROP TRIGGER full")
+    other.close()
+    assert collect(cluster, 20).error == ""
+    assert Workload.objects.exists()
