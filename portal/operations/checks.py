@@ -6,18 +6,27 @@
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import Enum
+from smtplib import SMTPException
 
+from celery import current_app
 from django.conf import settings
+from django.core.mail import get_connection
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from redis import Redis, RedisError
 
 from portal.common import audit, clock
 from portal.inventory.models import Cluster
+from portal.kubernetes import services as kubernetes
+from portal.kubernetes.port import ClusterError
+from portal.operations import heartbeats
 from portal.teams.models import Role, RoleAssignment
 
-LATE = timedelta(minutes=5)
+PATIENCE_SECONDS = 3
+MISSED_BEATS = 3
+BACKLOG = 100
 
 
 class Level(Enum):
@@ -80,6 +89,67 @@ def database_clock(_now: datetime) -> Iterator[Finding]:
         yield Finding("clock", Level.GOOD, f"{apart:.2f} s from the database's")
 
 
+def broker(_now: datetime) -> Iterator[Finding]:
+    """Find whether the broker answers; an embedded installation has none."""
+    if not settings.BROKER:
+        return
+    try:
+        with _redis() as server:
+            server.ping()
+    except RedisError as error:
+        yield Finding(
+            "broker", Level.BAD, f"does not answer: {error}", "Check EVENSHARE_BROKER and Redis."
+        )
+    else:
+        yield Finding("broker", Level.GOOD, "answers")
+
+
+def workers(now: datetime) -> Iterator[Finding]:
+    """Find whether beat asks, workers answer in time, and nothing piles up."""
+    if not settings.BROKER:
+        return
+    for queue in (queue.name for queue in current_app.conf.task_queues):
+        try:
+            yield _queue(queue, now)
+        except RedisError:
+            return
+
+
+def _queue(queue: str, now: datetime) -> Finding:
+    subject, heard = f"queue {queue}", heartbeats.last(queue)
+    start = f"Run celery -A portal beat, and celery -A portal worker (or with -Q {queue})."
+    if heard is None:
+        return Finding(subject, Level.BAD, "was never served", start)
+    age = max(0, int((now - heard).total_seconds()))
+    if age > MISSED_BEATS * settings.CHORE_SECONDS:
+        return Finding(subject, Level.BAD, f"was last served {age} s ago", start)
+    with _redis() as server:
+        waiting = int(server.llen(queue))
+    if waiting > BACKLOG:
+        return Finding(
+            subject, Level.WARN, f"{waiting} messages wait", "Start more workers for it."
+        )
+    return Finding(subject, Level.GOOD, f"served {age} s ago, {waiting} messages wait")
+
+
+def _redis() -> Redis:
+    return Redis.from_url(
+        settings.BROKER, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS
+    )
+
+
+def mail(_now: datetime) -> Iterator[Finding]:
+    """Find whether the mail server takes mail, where one is named."""
+    if not settings.EMAIL_HOST:
+        return
+    where = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
+    try:
+        with get_connection():
+            yield Finding("mail", Level.GOOD, f"{where} answers")
+    except (OSError, SMTPException) as error:
+        yield Finding("mail", Level.BAD, f"{where}: {error}", "Check EVENSHARE_MAIL.")
+
+
 def clusters(now: datetime) -> Iterator[Finding]:
     """Find clusters that were not seen, or not for too long."""
     rows = list(Cluster.objects.all())
@@ -107,6 +177,19 @@ def _cluster(row: Cluster, now: datetime) -> Finding:
     return Finding(subject, Level.GOOD, f"read {max(age, 0)} s ago, mode {row.mode}")
 
 
+def reach(_now: datetime) -> Iterator[Finding]:
+    """Find whether each cluster can be read from here now, with all that collecting reads."""
+    for row in Cluster.objects.all():
+        subject = f"reach {row.name}"
+        try:
+            seen = kubernetes.look(cluster_id=row.pk, now=clock.now())
+        except ClusterError as error:
+            yield Finding(subject, Level.BAD, str(error), "Check its address, account and rights.")
+            continue
+        devices = sum(seen.pools.values())
+        yield Finding(subject, Level.GOOD, f"{devices} devices, {seen.pods} pods with devices")
+
+
 def people(_now: datetime) -> Iterator[Finding]:
     """Find whether two people can approve: nobody may approve their own request."""
     admins = RoleAssignment.objects.filter(role=Role.ADMIN, team=None, user__is_active=True)
@@ -114,7 +197,7 @@ def people(_now: datetime) -> Iterator[Finding]:
         case 0:
             yield Finding(
                 "people", Level.BAD, "nobody is admin of the organisation",
-                "Run manage.py createsuperuser and grant the role in the admin.",
+                "Run manage.py make_admin NAME.",
             )  # fmt: skip
         case 1:
             yield Finding(
@@ -148,8 +231,10 @@ def files(_now: datetime) -> Iterator[Finding]:
         )
 
 
-READY: tuple[Check, ...] = (database,)
-ALL: tuple[Check, ...] = (database, database_clock, files, people, clusters, audit_chain)
+READY: tuple[Check, ...] = (database, broker)
+ALL: tuple[Check, ...] = (
+    database, database_clock, broker, workers, mail, files, people, clusters, reach, audit_chain,
+)  # fmt: skip
 
 
 def examine(checks: tuple[Check, ...]) -> list[Finding]:

@@ -116,8 +116,6 @@ def create_people(*, now: datetime) -> dict[str, User]:
             team_id=rows[person.team].pk if person.team else None,
         )  # fmt: skip
         people[person.username] = user
-    admin = people["jihye"]
-    User.objects.filter(pk=admin.pk).update(is_staff=True, is_superuser=True)
     return people
 
 

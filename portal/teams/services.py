@@ -7,7 +7,7 @@ from django.db import transaction
 from portal.common import audit
 from portal.common.errors import Conflict, Invalid
 from portal.teams import selectors
-from portal.teams.models import Role, RoleAssignment, Team, TeamTerm, User
+from portal.teams.models import Organisation, Role, RoleAssignment, Team, TeamTerm, User
 
 
 @transaction.atomic
@@ -46,7 +46,7 @@ def move_team(
     priority: int,
     now: datetime,
     actor_id: int | None,
-) -> None:
+) -> TeamTerm:
     """Put a team elsewhere in the tree, or weigh it anew, from `now` on.
 
     Raises `Invalid` when the new parent stands below the team, `Conflict` when the team has no
@@ -59,25 +59,30 @@ def move_team(
     ).update(valid_to=now)
     if not closed:
         raise Conflict("The team's place was changed meanwhile.")
-    TeamTerm.objects.create(
+    term = TeamTerm.objects.create(
         team_id=team_id, parent_id=parent_id, weight=weight, priority=priority, valid_from=now
     )
     audit.record(
         actor_id=actor_id, action="teams.moved", target_type="team", target_id=team_id,
         team_id=team_id, data={"parent": parent_id, "weight": weight, "priority": priority},
     )  # fmt: skip
+    return term
 
 
 @transaction.atomic
 def grant_role(
     *, user_id: int, role: Role, team_id: int | None, now: datetime, actor_id: int | None
 ) -> RoleAssignment:
-    """Let somebody hold a role in a branch, or without a team everywhere; twice is once."""
+    """Let somebody hold a role in a branch, or without a team everywhere; twice is once.
+
+    An admin of the organisation may also use the admin site, and nobody else may.
+    """
     team = None if team_id is None else Team.objects.get(pk=team_id)
     assignment, new = RoleAssignment.objects.get_or_create(
         user_id=user_id, role=role, team=team, defaults={"created_at": now}
     )
     if new:
+        _open_admin_site(user_id)
         audit.record(
             actor_id=actor_id, action="teams.role_granted", target_type="user", target_id=user_id,
             team_id=team_id, data={"role": role.value},
@@ -98,9 +103,78 @@ def revoke_role(*, assignment_id: int, actor_id: int | None) -> None:
     if held is None:
         return
     held.delete()
+    _open_admin_site(held.user_id)
     audit.record(
         actor_id=actor_id, action="teams.role_revoked", target_type="user", target_id=held.user_id,
         team_id=held.team_id, data={"role": held.role},
+    )  # fmt: skip
+
+
+def _open_admin_site(user_id: int) -> None:
+    """Let the admin site be open to just the organisation's admins."""
+    admin = RoleAssignment.objects.filter(user_id=user_id, role=Role.ADMIN, team=None).exists()
+    User.objects.filter(pk=user_id).update(is_staff=admin, is_superuser=admin)
+
+
+@transaction.atomic
+def create_user(
+    *, username: str, first_name: str, last_name: str, email: str, password: str,
+    actor_id: int | None,
+) -> User:  # fmt: skip
+    """Add a person who may sign in with this password; roles are granted apart."""
+    user = User.objects.create_user(
+        username=username, email=email, password=password, first_name=first_name,
+        last_name=last_name,
+    )  # fmt: skip
+    audit.record(
+        actor_id=actor_id, action="teams.user_created", target_type="user", target_id=user.pk
+    )
+    return user
+
+
+@transaction.atomic
+def change_user(
+    *, user_id: int, first_name: str, last_name: str, email: str, is_active: bool,
+    actor_id: int | None,
+) -> None:  # fmt: skip
+    """Change how a person is called and reached, or shut them out; the last admin stays in."""
+    admins = RoleAssignment.objects.select_for_update().filter(role=Role.ADMIN, team=None)
+    left = {a.user_id for a in admins.filter(user__is_active=True)} - {user_id}
+    if not is_active and not left:
+        raise Conflict("This is the last admin of the organisation.", code="last_admin")
+    User.objects.filter(pk=user_id).update(
+        first_name=first_name, last_name=last_name, email=email, is_active=is_active
+    )
+    audit.record(
+        actor_id=actor_id, action="teams.user_changed", target_type="user", target_id=user_id,
+        data={"active": is_active},
+    )  # fmt: skip
+
+
+@transaction.atomic
+def change_organisation(
+    *, name: str, zone: str, billing_zone: str, currency: str, actor_id: int | None
+) -> None:
+    """Name the organisation, its zones and its currency."""
+    Organisation.objects.update_or_create(
+        id=1,
+        defaults={"name": name, "zone": zone, "billing_zone": billing_zone, "currency": currency},
+    )
+    audit.record(
+        actor_id=actor_id, action="teams.organisation_changed", target_type="organisation",
+        target_id=1, data={"zone": zone, "billing_zone": billing_zone, "currency": currency},
+    )  # fmt: skip
+
+
+@transaction.atomic
+def change_team(
+    *, team_id: int, name: str, cost_centre: str, hue: int, actor_id: int | None
+) -> None:
+    """Call a team otherwise; where it stands in the tree is moved apart."""
+    Team.objects.filter(pk=team_id).update(name=name, cost_centre=cost_centre, hue=hue)
+    audit.record(
+        actor_id=actor_id, action="teams.changed", target_type="team", target_id=team_id,
+        team_id=team_id, data={"name": name, "cost_centre": cost_centre, "hue": hue},
     )  # fmt: skip
 
 
