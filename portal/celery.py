@@ -3,16 +3,27 @@
 `celery -A portal worker` and `celery -A portal beat` run it in production; an embedded installation
 runs the same table in its own loop. Tasks are doors: they look for rows that need work, so a lost
 message costs one period and nothing else, and one that comes late is thrown away.
+
+Two queues, so that a slow cluster never keeps the small work waiting: `clusters` for what talks to
+one cluster, `chores` for all else. A worker serves both unless told otherwise with `-Q`.
 """
 
+import logging
 import os
+from typing import Any
 
-from celery import Celery
+from celery import Celery, signals
+from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 app = Celery("portal")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+QUEUES = ("clusters", "chores")
+app.conf.task_queues = [Queue(name) for name in QUEUES]
+app.conf.task_default_queue = "chores"
+app.conf.task_routes = {"*_cluster": {"queue": "clusters"}}
 
 
 @app.on_after_finalize.connect
@@ -31,4 +42,32 @@ def _set_table(sender: Celery, **_: object) -> None:
     sender.conf.beat_schedule = {
         name: {"task": name, "schedule": seconds, "options": {"expires": seconds}}
         for name, seconds in periods.items()
+    } | {
+        f"operations.heartbeat {queue}": {
+            "task": "operations.heartbeat",
+            "schedule": chore,
+            "kwargs": {"queue": queue},
+            "options": {"queue": queue, "expires": chore},
+        }
+        for queue in QUEUES
     }
+
+
+@signals.setup_logging.connect
+def _set_logging(**_: object) -> None:
+    """Keep the format of the settings, so that workers write as the web does; warnings too."""
+    logging.captureWarnings(True)
+
+
+@signals.task_prerun.connect
+def _name_lines(task_id: str, task: Any, **_: object) -> None:
+    from portal.common import logs
+
+    logs.bind(task=task.name, task_id=task_id)
+
+
+@signals.task_postrun.connect
+def _forget_names(**_: object) -> None:
+    from portal.common import logs
+
+    logs.unbind("task", "task_id")

@@ -304,7 +304,7 @@ CHORE_SECONDS = _whole("EVENSHARE_CHORE_SECONDS", 60)
 CONFLICT_HORIZON_DAYS = _whole("EVENSHARE_CONFLICT_HORIZON_DAYS", 14)
 REQUEST_EXPIRY_DAYS = _whole("EVENSHARE_REQUEST_EXPIRY_DAYS", 14)
 
-CELERY_BROKER_URL = BROKER or "memory://"
+CELERY_BROKER_URL = BROKER or "memory://localhost"
 CELERY_TASK_ALWAYS_EAGER = not BROKER
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
@@ -359,6 +359,9 @@ LOGGING = {
     },
     "loggers": {
         "django.server": {"level": "WARNING"},
+        # What beat sends and a worker receives is said again when it is done.
+        "celery.beat": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
         # A demo's terminal is for people; production wants a line a request, a task and a tick.
         **{name: {"level": "WARNING" if EMBEDDED else "INFO"} for name in _CHATTY},
     },

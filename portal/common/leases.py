@@ -17,7 +17,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.db.models import F, Q
 
-from portal.common import clock
+from portal.common import clock, logs
 from portal.common.errors import Conflict
 from portal.common.models import Lease
 
@@ -94,8 +94,11 @@ def myself() -> str:
 def holding(*, name: str, seconds: int, holder: str = "") -> Iterator[Held | None]:
     """Hold a lease for a block; gives None, and runs the block all the same, when it is taken."""
     held = take(name=name, holder=holder or myself(), seconds=seconds)
+    if held is None:
+        yield None
+        return
     try:
-        yield held
+        with logs.bound_to(lease=name, fence=held.fence):
+            yield held
     finally:
-        if held is not None:
-            give_up(held)
+        give_up(held)

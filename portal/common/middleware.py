@@ -1,18 +1,21 @@
 """Gives every request an id, the same in the answer, the audit and the logs."""
 
+import logging
 import re
+import time
 import uuid
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from portal.common import audit
+from portal.common import audit, logs
 
+log = logging.getLogger("portal.access")
 _WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
 class RequestIdMiddleware:
-    """Takes a well-formed `X-Request-Id` or makes one."""
+    """Takes a well-formed `X-Request-Id` or makes one, and writes a line about each request."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -21,10 +24,22 @@ class RequestIdMiddleware:
         """Run the request under its id."""
         given = request.headers.get("X-Request-Id", "")
         request_id = given if _WELL_FORMED.fullmatch(given) else uuid.uuid4().hex
-        token = audit.request_id.set(request_id)
+        token, begun = audit.request_id.set(request_id), time.monotonic()
         try:
-            response = self.get_response(request)
+            with logs.bound_to(request=request_id):
+                response = self.get_response(request)
+                _write(request, response, time.monotonic() - begun)
         finally:
             audit.request_id.reset(token)
         response["X-Request-Id"] = request_id
         return response
+
+
+def _write(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+    """Who asked for what, what came of it and in what time; no query, which may hold names."""
+    user = getattr(request, "user", None)
+    with logs.bound_to(
+        method=request.method, path=request.path, status=response.status_code,
+        ms=round(seconds * 1000), user=getattr(user, "pk", None),
+    ):  # fmt: skip
+        log.info("served")

@@ -13,11 +13,11 @@ def collect(**_: object) -> None:
     """Ask for a look at every cluster."""
     for cluster_id in Cluster.objects.values_list("id", flat=True):
         collect_cluster.apply_async(
-            kwargs={"cluster_id": cluster_id}, expires=settings.TICK_SECONDS, queue="clusters"
+            kwargs={"cluster_id": cluster_id}, expires=settings.TICK_SECONDS
         )
 
 
-@shared_task(name="kubernetes.collect_cluster", queue="clusters")
+@shared_task(name="kubernetes.collect_cluster")
 def collect_cluster(*, cluster_id: int, **_: object) -> None:
     """Bring the rows of one cluster in step with it, unless somebody else does so now."""
     with leases.holding(name=f"collect-{cluster_id}", seconds=settings.LEASE_SECONDS) as lease:
@@ -29,12 +29,10 @@ def collect_cluster(*, cluster_id: int, **_: object) -> None:
 def sync(**_: object) -> None:
     """Ask for a sync of every cluster."""
     for cluster_id in Cluster.objects.values_list("id", flat=True):
-        sync_cluster.apply_async(
-            kwargs={"cluster_id": cluster_id}, expires=settings.TICK_SECONDS, queue="clusters"
-        )
+        sync_cluster.apply_async(kwargs={"cluster_id": cluster_id}, expires=settings.TICK_SECONDS)
 
 
-@shared_task(name="kubernetes.sync_cluster", queue="clusters")
+@shared_task(name="kubernetes.sync_cluster")
 def sync_cluster(*, cluster_id: int, **_: object) -> None:
     """Make one cluster as its last tick says, unless somebody else writes to it now."""
     with leases.holding(name=f"sync-{cluster_id}", seconds=settings.LEASE_SECONDS) as lease:

@@ -7,6 +7,7 @@ table's order. What fails is logged and due again at its next time.
 import logging
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 from celery import current_app
 
@@ -30,18 +31,18 @@ class Loop:
 
     def round(self) -> None:
         """Run what is due; reservations that opened are then put to use."""
-        for entry in current_app.conf.beat_schedule.values():
-            self._run_if_due(entry["task"], entry["schedule"])
+        for name, entry in current_app.conf.beat_schedule.items():
+            self._run_if_due(name, entry)
         if self.simulated:
             tenants.use_open_reservations(now=clock.now())
 
-    def _run_if_due(self, name: str, seconds: float) -> None:
-        last = self.ran_at.get(name)
+    def _run_if_due(self, name: str, entry: dict[str, Any]) -> None:
+        last, seconds = self.ran_at.get(name), float(entry["schedule"])
         # Half a second early is on time: a round never falls on the instant.
         if last is not None and time.monotonic() - last < seconds - 0.5:
             return
         self.ran_at[name] = time.monotonic()
         try:
-            current_app.tasks[name]()
+            current_app.tasks[entry["task"]].apply(kwargs=entry.get("kwargs"), throw=True)
         except Exception:
             log.exception("%s failed; it is tried again in %s s", name, seconds)

@@ -1,5 +1,6 @@
 """Writes of the room: one cycle of a cluster, its policy, and forgetting."""
 
+import logging
 import time
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -7,7 +8,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from portal.common import audit, clock, leases
+from portal.common import audit, clock, leases, logs
 from portal.common.errors import Conflict, Invalid, Missing
 from portal.inventory.models import Cluster
 from portal.reservations import services as reservations
@@ -15,6 +16,8 @@ from portal.scheduling import freezing, recording
 from portal.scheduling.models import Policy, Tick, TickState
 from portal.scheduling.recording import Cycle
 from scheduler_core import document, planner
+
+log = logging.getLogger(__name__)
 
 
 def run_tick(
@@ -55,6 +58,8 @@ def run_tick(
     # 6. Once an hour, what is past its time is forgotten.
     if _is_first_of_its_hour(tick):
         recording.prune(now=now)
+    with logs.bound_to(cluster=cluster_id, tick=tick.pk, ms=_ms(begun)):
+        log.info("%s start, %s wait, %s run", tick.starts, tick.waiting, tick.running)
     return tick
 
 

@@ -12,12 +12,10 @@ from portal.scheduling import services
 def tick(**_: object) -> None:
     """Ask for a tick of every cluster."""
     for cluster_id in Cluster.objects.values_list("id", flat=True):
-        tick_cluster.apply_async(
-            kwargs={"cluster_id": cluster_id}, expires=settings.TICK_SECONDS, queue="clusters"
-        )
+        tick_cluster.apply_async(kwargs={"cluster_id": cluster_id}, expires=settings.TICK_SECONDS)
 
 
-@shared_task(name="scheduling.tick_cluster", queue="clusters")
+@shared_task(name="scheduling.tick_cluster")
 def tick_cluster(*, cluster_id: int, **_: object) -> None:
     """Run one tick, unless somebody else runs one of this cluster now."""
     with leases.holding(name=f"tick-{cluster_id}", seconds=settings.LEASE_SECONDS) as lease:
