@@ -1,16 +1,21 @@
 """The doctor names what is wrong and what to do; health answers without signing in."""
 
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from pytest_django import Settings
 
 from portal.common import clock
-from portal.operations import checks
+from portal.kubernetes import services as kubernetes
+from portal.operations import checks, heartbeats
 from portal.operations.checks import Level
 from portal.teams.models import Role
 from tests.builders import a_cluster, a_user
+from tests.portal.kubernetes.world import a_registered
+from tests.with_services import free_port
 
 pytestmark = pytest.mark.django_db
 
@@ -46,15 +51,64 @@ def test_the_doctor_fails_when_something_is_bad(capsys: pytest.CaptureFixture[st
 
 
 def test_the_doctor_is_content_with_a_sound_installation(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], settings: Settings, tmp_path: Path
 ) -> None:
+    settings.VAR_DIR = tmp_path
     a_user("yuna", role=Role.ADMIN)
     a_user("jiho", role=Role.ADMIN)
-    cluster = a_cluster()
-    cluster.seen_real_at = clock.real_now()
-    cluster.save()
+    cluster, _port = a_registered(tmp_path)
+    kubernetes.collect(cluster_id=cluster.pk, now=clock.now())
     call_command("doctor")
-    assert "BAD" not in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "BAD" not in said
+    assert "ok   reach lab: 24 devices, 0 pods with devices" in said
+
+
+def test_a_cluster_that_cannot_be_read_from_here_is_bad(
+    settings: Settings, tmp_path: Path, now: datetime
+) -> None:
+    settings.VAR_DIR = tmp_path
+    a_cluster()
+    ((level, says),) = _says(checks.reach, now)
+    assert level is Level.BAD
+    assert "no simulated cluster" in says
+
+
+def test_without_a_broker_or_mail_nothing_is_said_of_them(now: datetime) -> None:
+    for check in (checks.broker, checks.workers, checks.mail):
+        assert _says(check, now) == []
+
+
+def test_a_broker_that_does_not_answer_is_bad_and_the_portal_not_ready(
+    client: Client, settings: Settings, now: datetime
+) -> None:
+    settings.BROKER = f"redis://127.0.0.1:{free_port()}/0"
+    assert _says(checks.broker, now)[0][0] is Level.BAD
+    assert client.get("/readyz").status_code == 503
+    assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.services
+def test_queues_are_judged_by_when_a_worker_last_answered_beat(
+    settings: Settings, broker: str, now: datetime
+) -> None:
+    settings.BROKER = broker
+    assert _says(checks.broker, now) == [(Level.GOOD, "answers")]
+    assert _says(checks.workers, now) == [(Level.BAD, "was never served")] * 2
+    heartbeats.note(queue="clusters", now=now - timedelta(seconds=20))
+    heartbeats.note(queue="chores", now=now - timedelta(seconds=500))
+    assert _says(checks.workers, now) == [
+        (Level.GOOD, "served 20 s ago, 0 messages wait"),
+        (Level.BAD, "was last served 500 s ago"),
+    ]
+
+
+def test_a_mail_server_that_does_not_answer_is_bad(settings: Settings, now: datetime) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", free_port()
+    ((level, says),) = _says(checks.mail, now)
+    assert level is Level.BAD
+    assert "refused" in says
 
 
 @pytest.mark.parametrize("address", ["/healthz", "/readyz"])
