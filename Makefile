@@ -29,7 +29,7 @@ $(DEV): pyproject.toml constraints.txt | $(BIN)/pip
 
 test: $(DEV)
 	@$(BIN)/python tests/services.py
-	@$(MAKE) --no-print-directory lint contracts types checks unit browser test-cluster
+	@$(MAKE) --no-print-directory lint contracts types checks unit production browser test-cluster
 
 lint: $(DEV)
 	$(BIN)/ruff format --check .
@@ -49,7 +49,12 @@ checks: $(DEV)
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 unit: $(DEV)
-	$(BIN)/pytest -q -n 2 -m 'not browser and not cluster'
+	$(BIN)/pytest -q -n 2 -m 'not browser and not cluster and not services and not drill'
+
+# The rooms, the flows and the races on PostgreSQL, with workers and beat on Redis.
+production: $(DEV)
+	$(BIN)/python tests/with_services.py $(BIN)/pytest -q -n 2 -m 'not drill' \
+	  tests/portal tests/flows tests/races tests/drills
 
 browser: $(DEV)
 	$(BIN)/pytest -q -m browser tests/browser
@@ -58,6 +63,10 @@ browser: $(DEV)
 # KUBECONFIG_TEST a cluster to throw away. Without either it says what it skipped, by name.
 test-cluster: $(DEV)
 	$(BIN)/pytest -q -rs -m cluster tests/cluster
+
+# Long: every race forty times, every drill with all its seeds.
+drills: $(DEV)
+	RACES=40 $(BIN)/python tests/with_services.py $(BIN)/pytest -q -n 2 tests/races tests/drills
 
 bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks
