@@ -3,6 +3,9 @@
 Only for pools with whole devices, where a count of free devices says enough.
 """
 
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from scheduler_core.backfill.profile import Profile
@@ -15,10 +18,13 @@ _SPARE = 8
 
 
 class Grid:
-    """Steps of each node in a row, padded with steps that never begin."""
+    """Steps of each node in a row, padded with steps that never begin; and all steps by time."""
 
     def __init__(self, size: int) -> None:
         self._size = size
+        self._profiles: list[Profile | None] = [None] * size
+        self._rows_times: list[tuple[int, ...]] = [()] * size
+        self._steps: list[tuple[int, int]] = []
         self._make(_SPARE)
 
     def _make(self, width: int) -> None:
@@ -37,6 +43,8 @@ class Grid:
         """Take over a node's profile; there must be room for its steps."""
         times, whole, cpu, memory = profile.columns()
         count = len(times)
+        self._profiles[row] = profile
+        self._note_steps(row, times)
         self._times[row] = FOREVER
         self._ends[row] = FOREVER
         self._times[row, :count] = times
@@ -44,6 +52,17 @@ class Grid:
         self._free[0, row, :count] = whole
         self._free[1, row, :count] = cpu
         self._free[2, row, :count] = memory
+
+    def _note_steps(self, row: int, times: Sequence[int]) -> None:
+        """Keep the steps of all nodes in order of time."""
+        old, new = self._rows_times[row], tuple(times)
+        if old == new:
+            return
+        for moment in set(old).difference(new):
+            del self._steps[bisect_left(self._steps, (moment, row))]
+        for moment in set(new).difference(old):
+            insort(self._steps, (moment, row))
+        self._rows_times[row] = new
 
     def tasks(self, need: Need, start: int, duration: int) -> Ints:
         """Return how many tasks each node takes from `start` for so long.
@@ -69,30 +88,49 @@ class Grid:
         tasks[rows] = np.maximum(count, 0)
         return tasks
 
-    def promising(
+    def earliest(
         self, need: Need, least: int, after: int, duration: int, usable: Ints
-    ) -> list[int]:
-        """Return the moments from `after` on from which so many tasks always fit somewhere.
+    ) -> Iterator[tuple[int, Ints]]:
+        """Yield the moments from `after` on at which so many tasks fit, and where.
 
-        Whether they can stay on the same nodes for the whole duration is not asked here. `usable`
-        is 1 for nodes that count, else 0.
+        `usable` is 1 for nodes that count, else 0. Sweeps over the steps in order of time: a step
+        that begins can only let its node take more, so `total` stays an upper bound while nodes
+        whose window meets a later step are not looked at; they are, once the bound is enough.
+        O(nodes) to begin with, then O(1) for each step swept over.
         """
-        per_task = need.per_task
-        count: Ints = np.full(self._times.shape, PLENTY, dtype=np.int64)
-        asked = (need.devices, per_task.cpu_milli, per_task.memory_mib)
-        for free, ask in zip(self._free, asked, strict=True):
-            if ask:
-                count = np.minimum(count, free // ask)
-        changes = np.diff(np.maximum(count, 0), axis=1, prepend=0)
-        real = (self._times < FOREVER) & (usable[:, None] > 0)
-        times = self._times[real]
-        order = np.argsort(times, kind="stable")
-        times, totals = times[order], np.cumsum(changes[real][order])
-        last = np.append(times[1:] != times[:-1], True)[: len(times)]
-        times, totals = times[last], totals[last]
-        place = max(0, int(np.searchsorted(times, after, side="right")) - 1)
-        starts = np.maximum(times[place:], after)[totals[place:] >= least]
-        full = np.append(times[totals < least], 2 * FOREVER)
-        until = full[np.searchsorted(full, starts, side="right")]
-        found: list[int] = starts[until - starts >= duration].tolist()
-        return found
+        tasks = self.tasks(need, after, duration) * usable
+        total = int(tasks.sum())
+        if total >= least:
+            yield after, tasks.copy()
+        steps = self._steps
+        met = bisect_left(steps, (after + duration, -1))
+        place = bisect_left(steps, (after + 1, -1))
+        while place < len(steps):
+            moment = steps[place][0]
+            begun = place
+            place = bisect_left(steps, (moment + 1, -1), place)
+            rows = [row for _, row in steps[begun:place] if usable[row]]
+            total += self._look_again(tasks, rows, need, moment, duration)
+            if total < least:
+                continue
+            ahead = bisect_left(steps, (moment + duration, -1), met)
+            rows = [row for row in {row for _, row in steps[met:ahead]} if tasks[row]]
+            total += self._look_again(tasks, rows, need, moment, duration)
+            met = ahead
+            if total >= least:
+                yield moment, tasks.copy()
+
+    def _look_again(
+        self, tasks: Ints, rows: list[int], need: Need, start: int, duration: int
+    ) -> int:
+        """Count the tasks of some nodes from `start` on anew; return how many more they are."""
+        more = 0
+        for row in rows:
+            profile = self._profiles[row]
+            assert profile is not None
+            fits = profile.least_tasks(need, start, start + duration)
+            before = int(tasks[row])
+            if fits != before:
+                tasks[row] = fits
+                more += fits - before
+        return more

@@ -29,7 +29,8 @@ class Profile:
 
     Where devices are shared each step also has a row of free milli-GPU per device: which device is
     which matters there, while whole devices can be dealt out when work starts. `has_losses` tells
-    whether anything is ever taken, so that less may be free later than before.
+    whether anything is ever taken, so that less may be free later than before. First moments are
+    remembered until the next change, since few distinct needs ask again and again.
     """
 
     def __init__(self, now: int, whole: int, amount: Amount, devices: Sequence[int] | None) -> None:
@@ -39,9 +40,13 @@ class Profile:
         self._memory = [amount.memory_mib]
         self._rows = None if devices is None else [list(devices)]
         self.has_losses = False
+        self._known: dict[tuple[Need, int], tuple[int, int | None]] = {}
+        self._fits: dict[Need, list[bool]] = {}
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Add and take what the changes say."""
+        self._known.clear()
+        self._fits.clear()
         for change in changes:
             first, last = self._cut(change.start), self._cut(change.end)
             sign, amount = change.sign, change.amount
@@ -115,34 +120,80 @@ class Profile:
             taken[device] = taken.get(device, 0) + part
         return tuple(taken.items())
 
+    def least_tasks(self, need: Need, start: int, end: int) -> int:
+        """Return how many tasks of whole devices fit from `start` to `end`, devices being alike."""
+        first = max(0, bisect_right(self._times, start) - 1)
+        if need.devices and self._whole[first] < need.devices:
+            return 0
+        last = max(first + 1, bisect_left(self._times, end, first))
+        per_task = need.per_task
+        count = PLENTY
+        if need.devices:
+            count = min(self._whole[first:last]) // need.devices
+        if per_task.cpu_milli:
+            count = min(count, min(self._cpu[first:last]) // per_task.cpu_milli)
+        if per_task.memory_mib:
+            count = min(count, min(self._memory[first:last]) // per_task.memory_mib)
+        return max(0, count)
+
     def earliest(self, need: Need, after: int, duration: int) -> int | None:
-        """Return the first moment from `after` on when one task fits for so long, or None."""
-        first = max(0, bisect_right(self._times, after) - 1)
+        """Return the first moment from `after` on when one task fits for so long, or None.
+
+        Where devices are alike an answer holds for every `after` up to it.
+        """
+        known = self._known.get((need, duration))
+        if known is not None:
+            asked, found = known
+            if asked == after or (
+                self._rows is None and asked < after and (found is None or after <= found)
+            ):
+                return found
+        found = self._find_earliest(need, after, duration)
+        self._known[need, duration] = (after, found)
+        return found
+
+    def _find_earliest(self, need: Need, after: int, duration: int) -> int | None:
+        times, fits = self._times, self._fitting(need)
+        first = max(0, bisect_right(times, after) - 1)
         start: int | None = None
-        for number in range(first, len(self._times)):
-            if not self._fits_step(need, number):
+        for number in range(first, len(times)):
+            if not fits[number]:
                 start = None
                 continue
             if start is None:
-                start = max(after, self._times[number])
-            end = self._times[number + 1] if number + 1 < len(self._times) else FOREVER
+                start = max(after, times[number])
+            end = times[number + 1] if number + 1 < len(times) else FOREVER
             if end - start >= duration or end == FOREVER:
                 if self._rows is None or self.tasks(need, start, start + duration):
                     return start
                 start = None
         return None
 
-    def _fits_step(self, need: Need, number: int) -> bool:
+    def _fitting(self, need: Need) -> list[bool]:
+        """Tell for each step whether one task fits, until the next change."""
+        known = self._fits.get(need)
+        if known is None:
+            known = self._fits[need] = self._find_fitting(need)
+        return known
+
+    def _find_fitting(self, need: Need) -> list[bool]:
         per_task = need.per_task
-        if per_task.cpu_milli > self._cpu[number] or per_task.memory_mib > self._memory[number]:
-            return False
-        if need.devices:
-            return self._whole[number] >= need.devices
-        if need.is_fraction:
-            return self._rows is not None and max(self._rows[number], default=0) >= (
-                per_task.gpu_milli
+        gpu_milli, cpu, memory = per_task.gpu_milli, per_task.cpu_milli, per_task.memory_mib
+        devices = gpu_milli // DEVICE
+        enough = [
+            (devices <= whole or not devices) and cpu <= cpu_free and memory <= memory_free
+            for whole, cpu_free, memory_free in zip(
+                self._whole, self._cpu, self._memory, strict=True
             )
-        return True
+        ]
+        if devices or not gpu_milli:
+            return enough
+        if self._rows is None:
+            return [False] * len(enough)
+        return [
+            one and max(row, default=0) >= gpu_milli
+            for one, row in zip(enough, self._rows, strict=True)
+        ]
 
     def columns(self) -> tuple[list[int], list[int], list[int], list[int]]:
         """Return when each step begins, and its free devices, CPU and memory."""

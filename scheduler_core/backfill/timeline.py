@@ -188,8 +188,11 @@ class Timeline:
             usable[[node - where.start for node in kept]] = 0
         grid = None if exempt else self._grid(pool)
         if grid is not None:
-            for promising in grid.promising(need, least, after, duration, usable):
-                yield promising, grid.tasks(need, promising, duration) * usable
+            for moment, tasks in grid.earliest(need, least, after, duration, usable):
+                if duration < FOREVER:
+                    yield moment, tasks
+                else:
+                    yield moment, grid.tasks(need, moment, duration) * usable
             return
         moment: int | None = after
         while moment is not None:
