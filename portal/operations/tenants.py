@@ -37,7 +37,7 @@ def _job(row: Reservation, now: datetime) -> Spec:
     per_node = row.gpus_per_node or next(n for n in range(widest, 0, -1) if row.gpus % n == 0)
     left = int((row.ends_at - now).total_seconds())
     part = chance.whole(row.pk, 70, 95, "length")
-    people = User.objects.filter(pk=row.created_by_id or 0).values_list("username", flat=True)
+    people = User.objects.filter(requests__reservation_id=row.pk).values_list("username", flat=True)
     notes = {
         "class": "training",
         "reservation": str(row.pk),

@@ -7,7 +7,7 @@ from functools import cached_property
 from django.db.models import Q
 
 from portal.inventory.models import NamespaceOwner, Node, Pool
-from portal.reservations.models import Reservation
+from portal.reservations.models import Reservation, Source
 from portal.teams.models import User
 from portal.workloads.seen import SeenWorkload
 
@@ -47,20 +47,24 @@ class Lookups:
         return dict(User.objects.filter(username__in=people).values_list("username", "pk"))
 
     @cached_property
-    def reservations(self) -> dict[int, tuple[int, int]]:
-        """Team and pool of each reservation a job names."""
+    def reservations(self) -> dict[int, Reservation]:
+        """Each reservation a job names."""
         named = {s.reservation_id for s in self._seen if s.reservation_id}
-        if not named:
-            return {}
-        rows = Reservation.objects.filter(pk__in=named).values_list("pk", "team_id", "pool_id")
-        return {pk: (team_id, pool_id) for pk, team_id, pool_id in rows}
+        return Reservation.objects.in_bulk(named) if named else {}
 
     def reservation_of(self, sight: SeenWorkload, pool_id: int | None) -> int | None:
         """The reservation a job names, if it is its team's and in its pool."""
         if not sight.reservation_id:
             return None
         team_id = self.teams.get(sight.namespace)
-        whose = self.reservations.get(sight.reservation_id)
-        if whose is None or team_id is None or whose[0] != team_id:
+        named = self.reservations.get(sight.reservation_id)
+        if named is None or team_id is None or named.team_id != team_id:
             return None
-        return sight.reservation_id if pool_id in (None, whose[1]) else None
+        return named.pk if pool_id in (None, named.pool_id) else None
+
+    def is_in_its_time(self, reservation_id: int | None, at: datetime) -> bool:
+        """Whether the reservation, one from the pool, is open at this instant."""
+        held = self.reservations.get(reservation_id or 0)
+        return (
+            held is not None and held.source == Source.POOL and held.starts_at <= at < held.ends_at
+        )

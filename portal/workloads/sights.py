@@ -74,7 +74,7 @@ def follow(sight: Sight, found: Lookups, now: datetime) -> Result:
     for one in seen.pods:
         pod = known.get(one.uid)
         if pod is None:
-            pod = _new_pod(row, one, now)
+            pod = _new_pod(row, one, found, now)
             result.new_pods.append(pod)
             sight.pods.append(pod)
         else:
@@ -87,13 +87,20 @@ def follow(sight: Sight, found: Lookups, now: datetime) -> Result:
     return result
 
 
-def _new_pod(row: Workload, one: SeenPod, now: datetime) -> Pod:
+def _new_pod(row: Workload, one: SeenPod, found: Lookups, now: datetime) -> Pod:
     return Pod(
         workload=row, uid=one.uid, name=one.name, gpu_milli=one.gpu_milli, cpu_milli=one.cpu_milli,
         memory_mib=one.memory_mib, priority_class=one.priority_class, created_at=one.created_at,
         seen_at=now,
-        charged_to=ChargedTo.GUARANTEED if one.guaranteed else ChargedTo.BORROWED,
+        charged_to=_first_charge(row, one, found),
     )  # fmt: skip
+
+
+def _first_charge(row: Workload, one: SeenPod, found: Lookups) -> ChargedTo:
+    """What a pod counts against until a tick says: its reservation, else what its class claims."""
+    if found.is_in_its_time(row.reservation_id, one.scheduled_at or one.created_at):
+        return ChargedTo.RESERVED
+    return ChargedTo.GUARANTEED if one.guaranteed else ChargedTo.BORROWED
 
 
 def _copy_pod(pod: Pod, one: SeenPod, found: Lookups) -> None:

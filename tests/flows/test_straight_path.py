@@ -148,6 +148,22 @@ def test_from_a_request_to_the_line_on_the_bill(lab: Lab) -> None:
     assert Statement.objects.filter(team=lab.vision).get().total_micro > 0
 
 
+def test_a_job_seen_late_is_charged_to_its_reservation_from_its_first_second(lab: Lab) -> None:
+    reservation = _reserved(lab)
+    lab.turn_until(reservation.starts_at)
+    lab.port.submit(
+        Spec(
+            name="release", namespace="vision", pool=lab.pool.name, gpus=8, work_seconds=3600,
+            priority_class=f"evenshare-guaranteed-{lab.pool.name}",
+            annotations={"evenshare.io/reservation": str(reservation.pk)},
+        )
+    )  # fmt: skip
+    lab.turn_until(reservation.starts_at + 2 * HOUR, step=timedelta(minutes=40))
+    job = Workload.objects.get(name="release")
+    charges = LedgerEntry.objects.filter(workload_id=job.pk).values_list("charged_to", flat=True)
+    assert set(charges) == {"reserved"}
+
+
 def test_every_change_on_the_way_left_its_audit_line(lab: Lab) -> None:
     reservation = _reserved(lab)
     lab.turn_until(reservation.ends_at, step=HOUR)
