@@ -10,6 +10,7 @@ from typing import Any
 
 import django_tables2
 from django.conf import settings
+from django.core.paginator import EmptyPage, PageNotAnInteger
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.html import format_html
@@ -17,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from portal.common import csv, formats, money
 
+MOST_ROWS = 200
 _NUMBER = {"td": {"class": "n"}, "th": {"class": "n"}}
 
 
@@ -92,10 +94,18 @@ class WhenColumn(django_tables2.Column):
 
 
 def arrange(request: HttpRequest, table: Table, *, per_page: int | None = None) -> Table:
-    """Sort and page a table as the query string says."""
-    django_tables2.RequestConfig(
-        request, paginate={"per_page": per_page or settings.PAGE_SIZE}
-    ).configure(table)
+    """Sort and page a table as the query string says; what it cannot mean counts as not said."""
+    django_tables2.RequestConfig(request, paginate=False).configure(table)
+    size = request.GET.get(table.prefixed_per_page_field, "")
+    wanted = int(size) if size.isascii() and size.isdigit() and len(size) < 4 else 0
+    number = request.GET.get(table.prefixed_page_field, "")
+    fitting = wanted if 1 <= wanted <= MOST_ROWS else per_page or settings.PAGE_SIZE
+    try:
+        table.paginate(page=number or 1, per_page=fitting)
+    except PageNotAnInteger:
+        table.page = table.paginator.page(1)
+    except EmptyPage:
+        table.page = table.paginator.page(table.paginator.num_pages)
     return table
 
 

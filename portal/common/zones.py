@@ -3,6 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+YEARS = range(2000, 2200)
+"""Years a calendar shows; others can be written down, and no zone or database can hold them all."""
+
 
 def month_of(instant: datetime, zone: str) -> tuple[datetime, datetime]:
     """The UTC bounds of the month in `zone` that holds this instant."""

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from portal.common import zones
 from portal.common.forms import DateTimeInput
 from portal.finance.models import IdleRule
 from portal.finance.selectors import RateCardRow, RateRow
@@ -81,6 +82,13 @@ class RateCardForm(forms.Form):
                 label=label, min_value=0, max_value=100, decimal_places=3,
                 initial=_plain(Decimal(_milli(rate, name)) / 1000),
             )  # fmt: skip
+
+    def clean_valid_from(self) -> datetime:
+        """A day no calendar shows is a slip of the pen."""
+        found: datetime = self.cleaned_data["valid_from"]
+        if found.year not in zones.YEARS:
+            raise forms.ValidationError(_("Write a date and a time, such as 2026-11-02T09:00."))
+        return found
 
     def clean(self) -> dict[str, Any]:
         """A card without any price says nothing."""

@@ -23,8 +23,10 @@ def parse(name: str) -> datetime:
     try:
         first = datetime.strptime(name, "%Y-%m").replace(tzinfo=UTC)
     except ValueError:
+        first = datetime.min.replace(tzinfo=UTC)
+    if first.year not in zones.YEARS:
         fault = _("Write a month as year and month, such as 2026-11.")
-        raise Invalid(fault, fields={"month": fault}) from None
+        raise Invalid(fault, fields={"month": fault})
     return first + timedelta(days=14)
 
 

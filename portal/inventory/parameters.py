@@ -7,6 +7,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from rest_framework.request import Request
 
+from portal.common import zones
 from portal.common.errors import Invalid
 from portal.inventory.calendar import Period
 
@@ -31,7 +32,7 @@ def instant(request: Request, name: str) -> datetime | None:
         found = parse_datetime(text.strip().replace(" ", "+"))
     except ValueError:
         found = None
-    if found is None or found.tzinfo is None:
+    if found is None or found.tzinfo is None or found.year not in zones.YEARS:
         raise _fault(name, _("Give a time with its offset, such as 2026-11-02T09:00:00+09:00."))
     return found
 

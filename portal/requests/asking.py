@@ -41,7 +41,7 @@ def asked_from(
 ) -> Asked:
     """Read a body of the API. Raises `Invalid`; what a form does not name cannot be set."""
     kind = body.get("kind", "")
-    if kind not in kinds.KINDS:
+    if not isinstance(kind, str) or kind not in kinds.KINDS:
         say = _("There is no request of this kind.")
         raise Invalid(say, fields={"kind": say})
     tree, pools = teams.get_tree(now=now), inventory.list_pools(now=now)

@@ -10,6 +10,8 @@ from zoneinfo import ZoneInfo
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
+from portal.common import zones
+
 LOCAL = "%Y-%m-%dT%H:%M"
 
 
@@ -23,7 +25,7 @@ def read(text: str, zone: str) -> datetime:
         given = parse_datetime(text.strip())
     except ValueError:
         given = None
-    if given is None or ":" not in text:
+    if given is None or ":" not in text or given.year not in zones.YEARS:
         raise NotATime(_("Write a date and a time, such as 2026-11-02T09:00."))
     if given.tzinfo is not None:
         return given.astimezone(UTC)

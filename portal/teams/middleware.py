@@ -21,6 +21,7 @@ from portal.teams.models import User
 from portal.teams.permissions import Rule, Verdict
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+LARGEST_ID = 2**63 - 1
 
 
 class NotSignedIn(Refusal):
@@ -78,6 +79,8 @@ class AccessMiddleware:
         rule = rule_for(match.view_name if match else "")
         writes = request.method not in SAFE
         verdict = permissions.decide(rule, access, writes=writes, kwargs=kwargs)
+        if verdict is Verdict.OPEN and any(map(_names_no_row, kwargs.values())):
+            verdict = Verdict.NOT_FOUND
         is_api = request.path.startswith("/api/")
         if verdict is Verdict.OPEN:
             return None
@@ -88,6 +91,11 @@ class AccessMiddleware:
         if is_api:
             return problem_response(Missing())
         raise Http404
+
+
+def _names_no_row(argument: object) -> bool:
+    """Whether a number in an address is beyond any row's, and beyond what databases take."""
+    return isinstance(argument, int) and argument > LARGEST_ID
 
 
 def access_of(request: HttpRequest) -> selectors.Access:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.views.decorators.http import require_GET, require_http_methods
 
-from portal.common import clock
+from portal.common import clock, zones
 from portal.inventory import selectors as inventory
 from portal.inventory.selectors import PoolRow
 from portal.requests import asking, examining, local_times, outcomes, pages, timeline
@@ -24,8 +24,6 @@ from portal.teams.permissions import ASK, COST
 from portal.teams.selectors import Access, Tree
 
 TYPED = ("team", "gpus", "gpus_per_node", "source", "starts_at", "ends_at", "zone", "reason")
-
-YEARS = range(2000, 2200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,4 +152,4 @@ def _date(text: str) -> date | None:
         found = parse_date(text)
     except ValueError:
         return None
-    return found if found and found.year in YEARS else None
+    return found if found and found.year in zones.YEARS else None
