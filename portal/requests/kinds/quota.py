@@ -56,10 +56,11 @@ class QuotaChange:
         return None
 
     def grant(self, row: Request, granted_gpus: int | None, now: datetime) -> int:
-        """The guarantee asked for, or one between it and what they have."""
+        """The guarantee asked for, or one between it and what they would have then."""
         asked = row.guaranteed or 0
         granted = asked if granted_gpus is None else granted_gpus
-        had = quotas.get_quota(team_id=row.team_id, pool_id=row.pool_id, at=now)
+        begins = max(row.starts_at or now, now)
+        had = quotas.get_quota(team_id=row.team_id, pool_id=row.pool_id, at=begins)
         least = min(asked, had.guaranteed if had else 0)
         if not least <= granted <= asked:
             say = _("Grant a guarantee from %(least)s to %(asked)s GPUs.")

@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from portal.common.errors import Conflict, Invalid, Missing, Refusal
 from portal.common.models import AuditEvent
 from portal.inventory.models import Commitment
+from portal.quotas import services as quotas
 from portal.quotas.models import Quota
 from portal.requests import services
 from portal.requests.models import MOVES, Request, RequestState
@@ -152,6 +153,18 @@ def test_a_guarantee_may_be_granted_in_part_but_not_below_what_they_have(
         services.approve(request_id=row.pk, actor_id=world.admin.pk, now=now + HOUR, granted_gpus=3)
     services.approve(request_id=row.pk, actor_id=world.admin.pk, now=now + HOUR, granted_gpus=5)
     assert Quota.objects.get(request_id=row.pk).guaranteed == 5
+
+
+def test_a_part_of_a_later_guarantee_is_measured_against_what_they_have_by_then(
+    world: World, now: datetime
+) -> None:
+    quotas.change(
+        team_id=world.vision.pk, pool_id=world.pool.pk, guaranteed=1, limit=16,
+        valid_from=now + DAY, actor_id=None, now=now,
+    )  # fmt: skip
+    row = a_submitted_quota(world, now, guaranteed=3, starts_at=now + 2 * DAY)
+    services.approve(request_id=row.pk, actor_id=world.admin.pk, now=now + HOUR, granted_gpus=2)
+    assert Quota.objects.get(request_id=row.pk).guaranteed == 2
 
 
 def test_a_quota_the_reservations_break_stays_submitted(world: World, now: datetime) -> None:
