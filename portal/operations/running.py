@@ -5,6 +5,7 @@ dies, the other is ended too.
 """
 
 import contextlib
+import fcntl
 import logging
 import signal
 import socket
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
 
 from django.conf import settings
@@ -39,6 +41,31 @@ def port_is_free(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Be the only demo that lives in this folder; the system lets go however the process ends.
+
+    Raises `CommandError` when another one lives there, or nothing can be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        mark = (folder / "demo.lock").open("w")
+    except OSError as error:
+        raise CommandError(
+            f"{folder} cannot be written ({error.strerror}). "
+            "Name another place: EVENSHARE_VAR=folder make demo"
+        ) from error
+    with mark:
+        try:
+            fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise CommandError(
+                f"A demo already runs in {folder}. Stop it first, or start this one elsewhere: "
+                "EVENSHARE_VAR=folder make demo PORT=8001"
+            ) from error
+        yield
 
 
 def start_web(port: int) -> subprocess.Popen[bytes]:

@@ -35,8 +35,8 @@ class Command(BaseCommand):
             raise CommandError(
                 f"Port {port} is busy. Stop what uses it, or try: make demo PORT={port + 1}"
             )
-        self._bring_database_up_to_date()
-        with running.stopping_on_signals():
+        with running.alone(Path(settings.VAR_DIR)), running.stopping_on_signals():
+            self._bring_database_up_to_date()
             if not ClockAnchor.objects.exists():
                 self._make(speed)
             if not only_make:
