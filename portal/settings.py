@@ -128,7 +128,10 @@ VAR_DIR = Path(_text("EVENSHARE_VAR", str(BASE_DIR / "var")))
 SECRET_KEY = _text("EVENSHARE_SECRET_KEY", "embedded-only-" + "k" * 50 if EMBEDDED else None)
 STATIC_ROOT = VAR_DIR / "static" if EMBEDDED else BASE_DIR / "staticfiles"
 if EMBEDDED:
-    STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+    try:
+        STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _faults.append(f"EVENSHARE_VAR must be a folder to write in: {error}")
 DEBUG = _flag("EVENSHARE_DEBUG", default=False)
 ALLOWED_HOSTS = _list("EVENSHARE_HOSTS", "localhost,127.0.0.1,[::1],testserver" if EMBEDDED else "")
 if not ALLOWED_HOSTS:

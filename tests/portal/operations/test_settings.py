@@ -81,3 +81,11 @@ def test_a_mail_server_is_one_address() -> None:
 def test_embedded_needs_nothing() -> None:
     found = _start("print(s.EMBEDDED, bool(s.BROKER))")
     assert (found.stdout.split(), found.stderr) == (["True", "False"], "")
+
+
+def test_a_place_where_nothing_can_be_written_is_a_fault_like_any_other(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    found = _start(EVENSHARE_VAR=str(tmp_path / "file"))
+    assert found.returncode == 1
+    assert "EVENSHARE_VAR must be a folder to write in" in found.stderr
+    assert "Traceback" not in found.stderr
