@@ -28,31 +28,48 @@ class Board:
         size = state.nodes.slices[pool].stop - self._low
         self._held: Ints = np.zeros((_FIELDS, size), dtype=np.int64)
         self._given: dict[int, list[tuple[int, int, int, int]]] = {}
-        self._victims: dict[int, list[Victim]] = {}
+        self._victims: dict[int, tuple[dict[str, Held], list[Victim]]] = {}
+        self._read: dict[int, tuple[bool, dict[str, Held]]] = {}
+        self._stale: set[int] = set()
+        self._stale_victims: set[int] = set()
         self._seen = 0
         self._above: set[int] = set()
         self._protected: dict[int, int] = {}
         self._by_parent: dict[int, list[tuple[Share, int]]] | None = None
         for team in range(len(state.tree)):
+            if self.book.is_above(team):
+                self._above.add(team)
             self._update(team)
 
     def refresh(self) -> None:
-        """Look again at the teams whose use changed."""
+        """Take notice of the teams whose use changed; what they hold is read when asked for."""
         touched = self.book.touched
         if self._seen < len(touched):
             for team in set(touched[self._seen :]):
-                self._update(team)
+                self._stale.add(team)
+                self._stale_victims.add(team)
+                (self._above.add if self.book.is_above(team) else self._above.discard)(team)
             self._by_parent = None
             self._seen = len(touched)
 
+    def _read_stale(self) -> None:
+        """Read again what changed; a what-if that was undone left everything as it was."""
+        for team in self._stale:
+            work = self._work(team)
+            if self._read.get(team) != (team in self._above, work):
+                self._update(team)
+        self._stale.clear()
+
+    def _work(self, team: int) -> dict[str, Held]:
+        return self._state.of_team.get((self._pool, team), {})
+
     def _update(self, team: int) -> None:
-        self._victims.pop(team, None)
+        is_above = team in self._above
+        self._read[team] = (is_above, dict(self._work(team)))
         for node, whole, cpu, memory in self._given.pop(team, ()):
             self._held[:, node] -= (whole, cpu, memory)
-        self._above.discard(team)
         self._protected.pop(team, None)
-        if self.book.is_above(team):
-            self._above.add(team)
+        if is_above:
             self._protected[team] = self._count_protected(team)
             given = self._given[team] = [
                 (
@@ -68,21 +85,21 @@ class Board:
                 self._held[:, node] += (whole, cpu, memory)
 
     def _stoppable(self, team: int) -> list[Held]:
-        work = self._state.of_team.get((self._pool, team), {})
         return [
             held
-            for held in work.values()
+            for held in self._work(team).values()
             if held.workload.preemptible and not is_protected(self._state, held)
         ]
 
     def _count_protected(self, team: int) -> int:
-        work = self._state.of_team.get((self._pool, team), {})
         return sum(
-            held.workload.preemptible and is_protected(self._state, held) for held in work.values()
+            held.workload.preemptible and is_protected(self._state, held)
+            for held in self._work(team).values()
         )
 
     def protected_beside(self, team: int) -> int:
         """Return how much work of other teams above theirs only its minimum runtime saves."""
+        self._read_stale()
         return sum(self._protected.values()) - self._protected.get(team, 0)
 
     def above(self) -> set[int]:
@@ -91,14 +108,20 @@ class Board:
 
     def victims(self, team: int) -> list[Victim]:
         """Return the team's stoppable work, the first to go first."""
-        if team not in self._victims:
-            self._victims[team] = in_order(self._state, self._pool, team, self._stoppable(team))
-        return self._victims[team]
+        known = self._victims.get(team)
+        if known is None or team in self._stale_victims:
+            self._stale_victims.discard(team)
+            work = self._work(team)
+            if known is None or known[0] != work:
+                victims = in_order(self._state, self._pool, team, self._stoppable(team))
+                known = self._victims[team] = (dict(work), victims)
+        return known[1]
 
     def could_hold(self, shape: Shape) -> bool:
         """Tell whether the shape would fit if all that teams above hold were given back."""
         if shape.need.is_fraction or self._state.nodes.shared[self._pool]:
             return True
+        self._read_stale()
         return int(self._tasks(shape.need).sum()) >= shape.least
 
     def _tasks(self, need: Need) -> Ints:

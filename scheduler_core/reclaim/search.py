@@ -1,6 +1,6 @@
 """The search for victims: team by team, then put back what was not needed."""
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from scheduler_core.model import Workload
@@ -12,6 +12,12 @@ from scheduler_core.resources import Amount
 from scheduler_core.scratch import Held, Rules, State
 
 Fits = Callable[[], bool]
+
+Branches = tuple[int, int]
+"""The children of the lowest common ancestor: on the preemptor's side, and on the other."""
+
+Stamp = tuple[str, Share, Share]
+"""What decides whether work may go: the rule, the preemptor's share, the share of the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,9 @@ class Reclaim:
         self._known_branches: dict[int, tuple[int, int]] = {}
         self._known_shares: dict[int, Share] = {}
         self._verdicts: dict[tuple[int, Share, Share, Amount], bool] = {}
-        self._passed_over: dict[int, tuple[str, Share, Share]] = {}
+        self._members: dict[Branches, list[int]] = {}
+        self._passed_over: dict[int, Stamp] = {}
+        self._spent: dict[Branches, Stamp] = {}
 
     def is_hopeless(self) -> bool:
         """Tell from a few sums that no victims can be found, so that `find` need not try."""
@@ -147,20 +155,20 @@ class Reclaim:
     def _next(self, rule: str, done: Container[int] = ()) -> Victim | None:
         """Return whom the rule lets go next: of the team with the highest share that has any.
 
-        A team none of whose work may go is passed over until its share or the own side changes.
+        A team none of whose work may go is passed over until its share or the own side changes,
+        and so is a branch whose teams all are.
         """
-        for team in self._turns():
-            if team in done:
-                continue
-            mine = self._mine(self._branches(team)[0])
-            stamp = (rule, mine, self._share_of(team))
-            if self._passed_over.get(team) == stamp:
-                continue
-            if self._team_may_lose(team, rule):
-                for victim in self._of_team(team):
-                    if self._claim.covers(victim.held) and self._allows(victim, rule):
-                        return victim
-            self._passed_over[team] = stamp
+        for stamps in self._turns(rule):
+            for team in self._teams_of(stamps):
+                stamp = stamps[self._branches(team)]
+                if team in done or self._passed_over.get(team) == stamp:
+                    continue
+                if self._team_may_lose(team, rule):
+                    for victim in self._of_team(team):
+                        if self._claim.covers(victim.held) and self._allows(victim, rule):
+                            return victim
+                self._passed_over[team] = stamp
+            self._spent.update(stamps)
         return None
 
     def _team_may_lose(self, team: int, rule: str) -> bool:
@@ -175,12 +183,36 @@ class Reclaim:
         before = self._share_of(team)
         return self._mine(mine) < before if rule == "initial" else self._mine(mine) <= before
 
-    def _turns(self) -> list[int]:
-        """Return the teams by share, highest first; within its guarantee its own comes last."""
+    def _turns(self, rule: str) -> Iterator[dict[Branches, Stamp]]:
+        """Yield the branches by share, highest first, those of one share together.
+
+        All teams of a branch have its share, so that a few branches are ranked, not all teams;
+        within its guarantee the own team comes last. Taking work away puts no team above its
+        entitlement, so the branches stay those of the first removal.
+        """
         self._board.refresh()
-        teams = sorted(self._board.above() | {self._team})
-        turns = sorted(teams, key=self._share_of, reverse=True)
-        return sorted(turns, key=lambda team: self.within and team == self._team)
+        if not self._members:
+            for team in sorted(self._board.above() | {self._team}):
+                self._members.setdefault(self._branches(team), []).append(team)
+        ranked: dict[tuple[bool, Share], dict[Branches, Stamp]] = {}
+        for branches, teams in self._members.items():
+            share = self._share_of(teams[0])
+            stamp = (rule, self._mine(branches[0]), share)
+            if self._spent.get(branches) != stamp:
+                is_last = self.within and teams[0] == self._team
+                ranked.setdefault((not is_last, share), {})[branches] = stamp
+        for place in sorted(ranked, reverse=True):
+            yield ranked[place]
+
+    def _teams_of(self, branches: Iterable[Branches]) -> list[int]:
+        """Return the teams of the branches that may still lose something, in order."""
+        above = self._board.above()
+        return sorted(
+            team
+            for branch in branches
+            for team in self._members[branch]
+            if team in above or team == self._team
+        )
 
     def _share_of(self, team: int) -> Share:
         """Return the share by which the team's turn comes; remembered until its branch changes."""
@@ -238,6 +270,7 @@ class Reclaim:
         left = self._state.stop(victim.held, victim.tasks)
         self._known_shares.pop(self._branches(victim.held.team)[1], None)
         self._passed_over.pop(victim.held.team, None)
+        self._spent.pop(self._branches(victim.held.team), None)
         self._removed.append(_Removal(victim, left, rule))
 
     def _put_back(self, fits: Fits) -> None:

@@ -123,6 +123,21 @@ class Nodes:
             count = np.minimum(count, self.memory_free[where] // per_task.memory_mib)
         return np.maximum(count, 0)
 
+    def tasks_on(self, need: Need, node: int) -> int:
+        """Return how many tasks the free amounts of one node take, whoever may use it."""
+        per_task = need.per_task
+        count = PLENTY
+        if need.devices:
+            count = int(self.whole[node]) // need.devices
+        elif need.is_fraction:
+            parts = int((self.devices[node] // per_task.gpu_milli).sum())
+            count = parts if self.shared[self.pool_of[node]] else 0
+        if per_task.cpu_milli:
+            count = min(count, int(self.cpu_free[node]) // per_task.cpu_milli)
+        if per_task.memory_mib:
+            count = min(count, int(self.memory_free[node]) // per_task.memory_mib)
+        return max(0, count)
+
 
 class Column:
     """How many tasks of one need each node of one pool takes now. `tasks()` keeps itself fresh."""
@@ -139,8 +154,9 @@ class Column:
 
     def total(self) -> int:
         """Return how many tasks fit on all nodes together."""
-        if self._total < 0 or self._seen != len(self._nodes.changed):
-            self._total = int(self.tasks().sum())
+        tasks = self.tasks()
+        if self._total < 0:
+            self._total = int(tasks.sum())
         return self._total
 
     def tasks(self) -> Ints:
@@ -149,8 +165,8 @@ class Column:
         if self._seen != len(changed):
             news = changed[self._seen :] if self._seen >= 0 else None
             self._seen = len(changed)
-            self._total = -1
             if news is None or len(news) > _FEW:
+                self._total = -1
                 fit = self._nodes.tasks(self._need, self._pool, self._slice)
                 self._tasks = np.where(self.allowed, fit, 0)
             else:
@@ -158,8 +174,12 @@ class Column:
         return self._tasks
 
     def _refresh(self, news: list[int]) -> None:
+        """Count a few nodes anew, one by one, and keep the total true."""
         low, high = self._slice.start, self._slice.stop
-        here = [node for node in set(news) if low <= node < high and self.allowed[node - low]]
-        if here:
-            where: Ints = np.array(here, dtype=np.int64)
-            self._tasks[where - low] = self._nodes.tasks(self._need, self._pool, where)
+        for node in set(news):
+            if low <= node < high and self.allowed[node - low]:
+                fit = self._nodes.tasks_on(self._need, node)
+                before = int(self._tasks[node - low])
+                if fit != before:
+                    self._tasks[node - low] = fit
+                    self._total += fit - before if self._total >= 0 else 0
