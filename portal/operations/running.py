@@ -5,6 +5,7 @@ dies, the other is ended too.
 """
 
 import contextlib
+import ctypes
 import fcntl
 import logging
 import signal
@@ -26,6 +27,7 @@ from portal.operations.loop import Loop
 
 log = logging.getLogger(__name__)
 GRACE_SECONDS = 10
+PR_SET_PDEATHSIG = 1
 
 
 class Stopped(Exception):
@@ -77,7 +79,14 @@ def start_web(port: int) -> subprocess.Popen[bytes]:
             "--log-level", "warning", "--graceful-timeout", "5",
         ],
         start_new_session=True,
+        preexec_fn=_end_with_parent,
     )  # fmt: skip
+
+
+def _end_with_parent() -> None:
+    """Where the system can, have this process ended when its parent is killed outright."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def wait_for_web(web: subprocess.Popen[bytes], port: int, seconds: float) -> bool:
