@@ -83,7 +83,8 @@ class Reclaim:
         self._removed: list[_Removal] = []
         self._known_branches: dict[int, tuple[int, int]] = {}
         self._known_shares: dict[int, Share] = {}
-        self._verdicts: dict[tuple[int, Share, Share, Amount], bool] = {}
+        self._known_victims: dict[int, tuple[list[Victim], list[Victim]]] = {}
+        self._verdicts: dict[tuple[int, Share, Share], dict[Amount, bool]] = {}
         self._members: dict[Branches, list[int]] = {}
         self._passed_over: dict[int, Stamp] = {}
         self._spent: dict[Branches, Stamp] = {}
@@ -163,25 +164,49 @@ class Reclaim:
                 stamp = stamps[self._branches(team)]
                 if team in done or self._passed_over.get(team) == stamp:
                     continue
-                if self._team_may_lose(team, rule):
-                    for victim in self._of_team(team):
-                        if self._claim.covers(victim.held) and self._allows(victim, rule):
-                            return victim
+                victim = self._first(team, stamp) if self._team_may_lose(team, stamp) else None
+                if victim is not None:
+                    return victim
                 self._passed_over[team] = stamp
             self._spent.update(stamps)
         return None
 
-    def _team_may_lose(self, team: int, rule: str) -> bool:
+    def _team_may_lose(self, team: int, stamp: Stamp) -> bool:
         """Tell whether anything of the team may go, before its victims are looked at."""
         if team == self._team:
             return True
-        mine, theirs = self._branches(team)
-        if not self._book.is_above(team) or not self._branch_is_above(theirs):
+        if not self._book.is_above(team) or not self._branch_is_above(self._branches(team)[1]):
             return False
+        rule, mine, before = stamp
         if rule == "within":
             return True
-        before = self._share_of(team)
-        return self._mine(mine) < before if rule == "initial" else self._mine(mine) <= before
+        return mine < before if rule == "initial" else mine <= before
+
+    def _first(self, team: int, stamp: Stamp) -> Victim | None:
+        """Return the first of the team's work that may go now, if something of the team may.
+
+        What matters of a victim is only how much it gives back, so few verdicts are worked out.
+        """
+        rule, mine, share = stamp
+        victims = self._covered(team)
+        if team == self._team or rule != "final":
+            return victims[0] if victims else None
+        verdicts = self._verdicts.setdefault((self._branches(team)[1], mine, share), {})
+        for victim in victims:
+            if victim.less not in verdicts:
+                verdicts[victim.less] = mine <= self._theirs(team, victim.less)
+            if verdicts[victim.less]:
+                return victim
+        return None
+
+    def _covered(self, team: int) -> list[Victim]:
+        """Return the team's work that may be asked for; the same until its work changes."""
+        victims = self._of_team(team)
+        known = self._known_victims.get(team)
+        if known is None or known[0] is not victims:
+            covered = [victim for victim in victims if self._claim.covers(victim.held)]
+            known = self._known_victims[team] = (victims, covered)
+        return known[1]
 
     def _turns(self, rule: str) -> Iterator[dict[Branches, Stamp]]:
         """Yield the branches by share, highest first, those of one share together.
@@ -194,10 +219,12 @@ class Reclaim:
         if not self._members:
             for team in sorted(self._board.above() | {self._team}):
                 self._members.setdefault(self._branches(team), []).append(team)
+        sides = {mine for mine, _ in self._members}
+        mine = {side: self._mine(side) for side in sides}
         ranked: dict[tuple[bool, Share], dict[Branches, Stamp]] = {}
         for branches, teams in self._members.items():
             share = self._share_of(teams[0])
-            stamp = (rule, self._mine(branches[0]), share)
+            stamp = (rule, mine[branches[0]], share)
             if self._spent.get(branches) != stamp:
                 is_last = self.within and teams[0] == self._team
                 ranked.setdefault((not is_last, share), {})[branches] = stamp
@@ -248,19 +275,6 @@ class Reclaim:
         if branch in self._state.tree.paths[self._team]:
             return shares.of_team(branch, more)
         return shares.of_branch(branch, more)
-
-    def _allows(self, victim: Victim, rule: str) -> bool:
-        """Tell whether the victim may go now, of a team that may lose something."""
-        team = victim.held.team
-        if team == self._team or rule != "final":
-            return True
-        mine, theirs = self._branches(team)
-        less = victim.held.workload.per_task.amount.times(-victim.tasks)
-        own = self._mine(mine)
-        key = (theirs, own, self._share_of(team), less)
-        if key not in self._verdicts:
-            self._verdicts[key] = own <= self._theirs(team, less)
-        return self._verdicts[key]
 
     def _branch_is_above(self, branch: int) -> bool:
         used, promised = self._book.below[branch], self._book.promised_below[branch]
@@ -319,6 +333,9 @@ class Reclaim:
             else:
                 held = before.held if before.held.tasks > victim.held.tasks else victim.held
                 whole[victim.name] = Victim(
-                    held, before.tasks + victim.tasks, before.lost + victim.lost
+                    held,
+                    before.tasks + victim.tasks,
+                    before.lost + victim.lost,
+                    before.less.plus(victim.less),
                 )
         return tuple(whole.values())

@@ -6,16 +6,21 @@ from dataclasses import dataclass
 from scheduler_core.model import Workload
 from scheduler_core.ordering import Order, rank
 from scheduler_core.reclaim.losses import lost_milli_seconds
+from scheduler_core.resources import Amount
 from scheduler_core.scratch import Held, State, borrowed_of
 
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """Running work, and how many of its tasks go: down to `min_tasks` first, then the rest."""
+    """Running work, and how many of its tasks go: down to `min_tasks` first, then the rest.
+
+    `less` is what its team's use changes by, so below zero.
+    """
 
     held: Held
     tasks: int
     lost: int
+    less: Amount
 
     @property
     def name(self) -> str:
@@ -45,7 +50,7 @@ def _victim(held: Held, now: int) -> Victim:
     least = held.workload.min_tasks or held.tasks
     tasks = held.tasks - least if held.tasks > least else held.tasks
     lost = 0 if held.fresh else lost_milli_seconds(held.workload, held.started_at, now, tasks)
-    return Victim(held, tasks, lost)
+    return Victim(held, tasks, lost, held.workload.per_task.amount.times(-tasks))
 
 
 def is_protected(state: State, held: Held) -> bool:
