@@ -1,7 +1,7 @@
 """Nodes over time: running work until its end, and what is taken for later."""
 
 from collections.abc import Iterable, Iterator
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -100,8 +100,7 @@ class Timeline:
         """Return the nodes the need may ever use while the snapshot holds, by number."""
         if (pool, need) not in self._usable:
             where = self.state.nodes.slices[pool]
-            schedulable = [node.schedulable for node in self.state.nodes.nodes[where]]
-            allowed = self.state.allowed(pool, need) & np.array(schedulable, dtype=np.bool_)
+            allowed = self.state.allowed(pool, need) & self.state.nodes.schedulable[where]
             self._usable[pool, need] = np.flatnonzero(allowed) + where.start
         return self._usable[pool, need]
 
@@ -143,8 +142,8 @@ class Timeline:
         key = (pool, need, bucket, exempt)
         if key not in self._queues:
             now = self.state.now
+            # In order of the nodes, so already a heap.
             self._queues[key] = [(now, node) for node in self.usable(pool, need).tolist()]
-            heapify(self._queues[key])
         queue = self._queues[key]
         best: tuple[int, int, int] | None = None
         looked: list[tuple[int, int]] = []

@@ -45,6 +45,7 @@ class Explainer:
         self._state = state
         self._lasting = Lasting(state)
         self._nodes: dict[tuple[int, Shape], Found] = {}
+        self._quotas: dict[object, Found] = {}
         self._above: dict[int, set[int]] = {}
 
     def can_ever_run(self, workload: Workload, pool: int) -> bool:
@@ -66,17 +67,34 @@ class Explainer:
 
     def _in_pool(self, workload: Workload, pool: int, note: Note) -> tuple[str, int, Found]:
         shape = self._state.shape(workload)
-        rules = Rules(self._state, workload, pool)
         short = self._nodes_short(shape, pool)
         found = {
             **self._lasting.reasons(shape, pool),
-            **quota_short(self._state, rules, shape, self._borrowers(pool) if short else set()),
+            **self._quota_short(workload, shape, pool, bool(short)),
             **short,
             **note.found,
         }
         if not found:
             found = {"behind": {}}
         return min(found, key=_PLACE.__getitem__), pool, found
+
+    def _quota_short(self, workload: Workload, shape: Shape, pool: int, is_short: bool) -> Found:
+        """Return what quotas forbid, once for all that quotas cannot tell apart."""
+        limited = self._state.books[pool].terms.per_user[self._state.tree.index[workload.team]]
+        key = (
+            shape,
+            pool,
+            workload.team,
+            workload.reservation,
+            workload.preemptible or workload.duration_seconds,
+            workload.preemptible,
+            None if limited is None else workload.user,
+        )
+        if key not in self._quotas:
+            rules = Rules(self._state, workload, pool)
+            borrowers = self._borrowers(pool) if is_short else set()
+            self._quotas[key] = quota_short(self._state, rules, shape, borrowers)
+        return self._quotas[key]
 
     def _borrowers(self, pool: int) -> set[int]:
         if pool not in self._above:

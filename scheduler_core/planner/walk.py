@@ -103,16 +103,23 @@ class Walk:
     def _start(self, workload: Workload) -> bool:
         """Start the workload in the first of its pools that takes it now."""
         state = self._state
-        promised = state.stopping.get(workload.id, [])
+        promised = state.stopping.get(workload.id)
+        if not promised:
+            return self._start_anywhere(workload, [])
         with state.attempt() as attempt:
             for held in promised:
                 state.release(held)
-            for pool in state.pools_for(workload):
-                spots = self._spots(workload, pool)
-                if spots is not None:
-                    self._begin(workload, pool, spots, [held.workload.id for held in promised])
-                    attempt.keep()
-                    return True
+            if self._start_anywhere(workload, [held.workload.id for held in promised]):
+                attempt.keep()
+                return True
+        return False
+
+    def _start_anywhere(self, workload: Workload, after: list[str]) -> bool:
+        for pool in self._state.pools_for(workload):
+            spots = self._spots(workload, pool)
+            if spots is not None:
+                self._begin(workload, pool, spots, after)
+                return True
         return False
 
     def _begin(self, workload: Workload, pool: int, spots: list[Spot], after: list[str]) -> None:
@@ -298,9 +305,12 @@ class Walk:
             note.add("behind", **self._named(head, workload))
             return
         shape = state.shape(workload)
+        column = state.column(pool, shape.need)
+        if column.total() < shape.least:
+            return
         rules = Rules(state, workload, pool)
         most = rules.largest_count()
-        tasks = state.column(pool, shape.need).tasks()
+        tasks = column.tasks()
         if not most or fit(state, self._placement, pool, shape, most, tasks) is None:
             return
         guaranteed = rules.within_guarantee(most * shape.need.per_task.gpu_milli)

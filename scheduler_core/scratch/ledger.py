@@ -67,6 +67,7 @@ class Book:
                 entitlement.guaranteed, entitlement.reserved, strict=True
             )
         ]
+        self._promised = sum(self.entitled)
         self.promised_below = tree.subtree_sums(self.entitled)
         self.subtree = list(self.entitled)
         self.kept = [0] * len(tree)
@@ -76,6 +77,7 @@ class Book:
                 self.kept[number] = max(0, self.subtree[number] - lending)
             if tree.parent[number] != ROOT:
                 self.subtree[tree.parent[number]] += self.subtree[number] - self.kept[number]
+        self._lent = sum(self.subtree[number] - self.kept[number] for number in tree.top)
         self._usage = self._usage_from_scratch()
 
     def _usage_from_scratch(self) -> list[int]:
@@ -160,13 +162,11 @@ class Book:
         return None
 
     def _root_subtree(self) -> int:
-        lent = sum(self.subtree[number] - self.kept[number] for number in self._tree.top)
-        return lent + self.unpromised()
+        return self._lent + self.unpromised()
 
     def unpromised(self) -> int:
         """Return the capacity nobody was promised; all may borrow it."""
-        promised = sum(self.entitled)
-        return max(0, self.capacity.gpu_milli + self.out_of_service - promised)
+        return max(0, self.capacity.gpu_milli + self.out_of_service - self._promised)
 
     def is_above(self, team: int) -> bool:
         """Tell whether the team's own row uses more than it is entitled to.

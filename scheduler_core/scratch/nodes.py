@@ -29,7 +29,7 @@ class Nodes:
     """Static facts and free amounts of all nodes.
 
     `devices` is free milli-GPU, one row a node, one column a device; `whole` counts devices that
-    are wholly free. `usable` is false where nothing new may start.
+    are wholly free. `schedulable` is what the list says; `usable` is false where nothing new may start.
     """
 
     def __init__(self, nodes: Sequence[Node], pools: Sequence[Pool]) -> None:
@@ -48,7 +48,10 @@ class Nodes:
         self.gpu_free = self.gpus * DEVICE
         self.cpu_free: Ints = np.array([node.cpu_milli for node in self.nodes], dtype=np.int64)
         self.memory_free: Ints = np.array([node.memory_mib for node in self.nodes], dtype=np.int64)
-        self.usable: Bools = np.array([node.schedulable for node in self.nodes], dtype=np.bool_)
+        self.schedulable: Bools = np.array(
+            [node.schedulable for node in self.nodes], dtype=np.bool_
+        )
+        self.usable = self.schedulable.copy()
         self.shared = [pool.sharing == "shared" for pool in self.pools]
         self.changed: list[int] = []
         self.versions = [0] * len(self.nodes)

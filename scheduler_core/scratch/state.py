@@ -37,6 +37,7 @@ class State:
         self.nodes = Nodes(snapshot.nodes, snapshot.pools)
         self.reservations = {entry.id: entry for entry in snapshot.reservations}
         self.shapes = Shapes()
+        self._allowed: dict[object, Bools] = {}
         self._columns: dict[tuple[int, Need], Column] = {}
         self._domains: dict[tuple[int, str], list[int]] = {}
         self._journal: list[Callable[[], None]] | None = None
@@ -84,7 +85,18 @@ class State:
         return column
 
     def allowed(self, pool: int, need: Need) -> Bools:
-        """Return which nodes of the pool the need may use at all: model, memory, zone, taints."""
+        """Return which nodes of the pool the need may use at all: model, memory, zone, taints.
+
+        Few needs differ in that; those that do not share one answer. Do not change it.
+        """
+        memory = need.per_task.gpu_memory_mib
+        asked = (memory, need.per_task.gpu_milli) if memory else None
+        key = (pool, need.models, need.tolerations, need.zone, asked)
+        if key not in self._allowed:
+            self._allowed[key] = self._find_allowed(pool, need)
+        return self._allowed[key]
+
+    def _find_allowed(self, pool: int, need: Need) -> Bools:
         where = self.nodes.slices[pool]
         return np.array(
             [
