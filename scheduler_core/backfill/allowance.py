@@ -1,5 +1,6 @@
 """Quotas over time: what each team uses from now on, and from when on an ask is allowed."""
 
+from bisect import bisect_right
 from collections.abc import Callable
 
 from scheduler_core.backfill.steps import FOREVER, Steps
@@ -25,7 +26,7 @@ class Terms:
 
     def book(self, pool: int, moment: int) -> Book:
         """Return the book whose terms hold at the moment; its use means nothing."""
-        start = max((one for one in self.moments if one <= moment), default=self._state.now)
+        start = self.moments[max(0, bisect_right(self.moments, moment) - 1)]
         if start not in self._books:
             state = self._state
             found = entitlements(state.snapshot, state.tree, start)
@@ -39,6 +40,8 @@ class Terms:
 
     def stretches(self, after: int) -> list[tuple[int, int]]:
         """Return the stretches from `after` on in which the terms stay the same."""
+        if after >= self.moments[-1]:
+            return [(after, FOREVER)]
         starts = [after, *(moment for moment in self.moments if moment > after)]
         return list(zip(starts, [*starts[1:], FOREVER], strict=True))
 

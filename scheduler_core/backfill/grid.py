@@ -11,7 +11,7 @@ import numpy as np
 from scheduler_core.backfill.profile import Profile
 from scheduler_core.backfill.steps import FOREVER
 from scheduler_core.scratch import Need
-from scheduler_core.scratch.nodes import PLENTY, Bools, Ints
+from scheduler_core.scratch.nodes import PLENTY, Ints
 
 _SPARE = 8
 """Columns kept free for steps to come."""
@@ -22,12 +22,12 @@ class Grid:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._profiles: list[Profile | None] = [None] * size
         self._rows_times: list[tuple[int, ...]] = [()] * size
         self._steps: list[tuple[int, int]] = []
         self._make(_SPARE)
 
     def _make(self, width: int) -> None:
+        self._profiles: list[Profile | None] = [None] * self._size
         self._times: Ints = np.full((self._size, width), FOREVER, dtype=np.int64)
         self._ends: Ints = np.full((self._size, width), FOREVER, dtype=np.int64)
         self._free: Ints = np.zeros((3, self._size, width), dtype=np.int64)
@@ -39,8 +39,13 @@ class Grid:
         self._make(width + _SPARE)
         return True
 
-    def set_row(self, row: int, profile: Profile) -> None:
-        """Take over a node's profile; there must be room for its steps."""
+    def set_row(self, row: int, profile: Profile, *, changed: bool) -> None:
+        """Take over a node's profile; there must be room for its steps.
+
+        The profile it has already is read again only if it `changed`.
+        """
+        if not changed and self._profiles[row] is profile:
+            return
         times, whole, cpu, memory = profile.columns()
         count = len(times)
         self._profiles[row] = profile
@@ -71,13 +76,11 @@ class Grid:
         """
         per_task = need.per_task
         asked = (need.devices, per_task.cpu_milli, per_task.memory_mib)
-        step = (self._times <= start).sum(axis=1) - 1
-        able: Bools = np.ones(self._size, dtype=np.bool_)
-        every = np.arange(self._size)
+        step = np.count_nonzero(self._times <= start, axis=1) - 1
+        rows: Ints = np.arange(self._size)
         for free, ask in zip(self._free, asked, strict=True):
             if ask:
-                able &= free[every, step] >= ask
-        rows = np.flatnonzero(able)
+                rows = rows[free[rows, step[rows]] >= ask]
         inside = (self._times[rows] < start + duration) & (self._ends[rows] > start)
         count: Ints = np.full(len(rows), PLENTY, dtype=np.int64)
         for free, ask in zip(self._free, asked, strict=True):

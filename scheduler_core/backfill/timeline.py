@@ -234,7 +234,8 @@ class Timeline:
         widest = max((len(one.moments()) for one in profiles.values()), default=0)
         if grid.widen(widest):
             profiles = {node: self.profile(node) for node in range(where.start, where.stop)}
+        fresh = {*taken[seen_takes:]}
         for node, profile in profiles.items():
-            grid.set_row(node - where.start, profile)
+            grid.set_row(node - where.start, profile, changed=node in fresh)
         self._grids[pool] = (grid, len(changed), len(taken))
         return grid

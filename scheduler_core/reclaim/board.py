@@ -9,7 +9,7 @@ import numpy as np
 
 from scheduler_core.metrics.tree import ROOT
 from scheduler_core.reclaim.shares import Share, Shares
-from scheduler_core.reclaim.victims import Victim, in_order, is_protected
+from scheduler_core.reclaim.victims import Victim, in_order, is_protected, victim_of
 from scheduler_core.scratch import Held, Need, Shape, State
 from scheduler_core.scratch.nodes import PLENTY, Ints
 
@@ -30,6 +30,7 @@ class Board:
         self._given: dict[int, list[tuple[int, int, int, int]]] = {}
         self._victims: dict[int, tuple[dict[str, Held], list[Victim]]] = {}
         self._read: dict[int, tuple[bool, dict[str, Held]]] = {}
+        self._known: dict[str, Victim] = {}
         self._stale: set[int] = set()
         self._stale_victims: set[int] = set()
         self._seen = 0
@@ -113,9 +114,16 @@ class Board:
             self._stale_victims.discard(team)
             work = self._work(team)
             if known is None or known[0] != work:
-                victims = in_order(self._state, self._pool, team, self._stoppable(team))
+                stoppable = [self._victim(held) for held in self._stoppable(team)]
+                victims = in_order(self._state, self._pool, team, stoppable)
                 known = self._victims[team] = (dict(work), victims)
         return known[1]
+
+    def _victim(self, held: Held) -> Victim:
+        known = self._known.get(held.workload.id)
+        if known is None or known.held is not held:
+            known = self._known[held.workload.id] = victim_of(held, self._state.now)
+        return known
 
     def could_hold(self, shape: Shape) -> bool:
         """Tell whether the shape would fit if all that teams above hold were given back."""

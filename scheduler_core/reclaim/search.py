@@ -7,7 +7,7 @@ from scheduler_core.model import Workload
 from scheduler_core.ordering import Order
 from scheduler_core.reclaim.board import Board
 from scheduler_core.reclaim.shares import Share
-from scheduler_core.reclaim.victims import Claim, Victim, in_order, is_protected
+from scheduler_core.reclaim.victims import Claim, Victim, in_order, is_protected, victim_of
 from scheduler_core.resources import Amount
 from scheduler_core.scratch import Held, Rules, State
 
@@ -254,7 +254,8 @@ class Reclaim:
     def _of_team(self, team: int) -> list[Victim]:
         if self._claim.hurried:
             work = self._state.of_team.get((self._pool, team), {})
-            return in_order(self._state, self._pool, team, work.values())
+            victims = (victim_of(held, self._state.now) for held in work.values())
+            return in_order(self._state, self._pool, team, victims)
         return self._board.victims(team)
 
     def _own_victims(self) -> bool:

@@ -28,14 +28,14 @@ class Victim:
         return self.held.workload.id
 
 
-def in_order(state: State, pool: int, team: int, work: Iterable[Held]) -> list[Victim]:
-    """Return a team's work as victims, the first to go first.
+def in_order(state: State, pool: int, team: int, victims: Iterable[Victim]) -> list[Victim]:
+    """Return a team's work in the order in which it would go.
 
     Lower priority, then borrowed before the rest, then least lost work, then latest started, id.
     """
     borrowed = borrowed_of(state, pool, team)
     return sorted(
-        (_victim(held, state.now) for held in work),
+        victims,
         key=lambda one: (
             one.held.workload.priority,
             one.name not in borrowed,
@@ -46,7 +46,8 @@ def in_order(state: State, pool: int, team: int, work: Iterable[Held]) -> list[V
     )
 
 
-def _victim(held: Held, now: int) -> Victim:
+def victim_of(held: Held, now: int) -> Victim:
+    """Return the running work as a victim."""
     least = held.workload.min_tasks or held.tasks
     tasks = held.tasks - least if held.tasks > least else held.tasks
     lost = 0 if held.fresh else lost_milli_seconds(held.workload, held.started_at, now, tasks)

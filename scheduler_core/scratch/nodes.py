@@ -29,7 +29,8 @@ class Nodes:
     """Static facts and free amounts of all nodes.
 
     `devices` is free milli-GPU, one row a node, one column a device; `whole` counts devices that
-    are wholly free. `schedulable` is what the list says; `usable` is false where nothing new may start.
+    are wholly free. `schedulable` is what the list says; A number in `versions` never stands for two
+    contents of a node; whoever undoes a change puts the number back. `usable` is false where nothing new may start.
     """
 
     def __init__(self, nodes: Sequence[Node], pools: Sequence[Pool]) -> None:
@@ -55,6 +56,7 @@ class Nodes:
         self.shared = [pool.sharing == "shared" for pool in self.pools]
         self.changed: list[int] = []
         self.versions = [0] * len(self.nodes)
+        self._changes = 0
 
     def capacity(self, pool: int) -> Amount:
         """Return what the usable nodes of the pool have in all."""
@@ -108,7 +110,8 @@ class Nodes:
         self.cpu_free[node] += sign * amount.cpu_milli
         self.memory_free[node] += sign * amount.memory_mib
         self.changed.append(node)
-        self.versions[node] += 1
+        self._changes += 1
+        self.versions[node] = self._changes
 
     def tasks(self, need: Need, pool: int, where: slice | Ints) -> Ints:
         """Return how many tasks the free amounts of each node take, whoever may use the node."""

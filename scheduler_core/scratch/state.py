@@ -247,12 +247,24 @@ class State:
         self._set(self.of_team.setdefault((pool, team), {}), name, held)
 
     def _take(self, node: int, gpus: Devices, amount: Amount) -> None:
+        version = self.nodes.versions[node]
         self.nodes.take(node, gpus, amount)
-        self._log(lambda: self.nodes.give(node, gpus, amount))
+
+        def undo() -> None:
+            self.nodes.give(node, gpus, amount)
+            self.nodes.versions[node] = version
+
+        self._log(undo)
 
     def _give(self, node: int, gpus: Devices, amount: Amount) -> None:
+        version = self.nodes.versions[node]
         self.nodes.give(node, gpus, amount)
-        self._log(lambda: self.nodes.take(node, gpus, amount))
+
+        def undo() -> None:
+            self.nodes.take(node, gpus, amount)
+            self.nodes.versions[node] = version
+
+        self._log(undo)
 
     def _occupy(self, held: Held) -> None:
         per_task = held.workload.per_task.amount
