@@ -187,11 +187,11 @@ class Timeline:
             usable[[node - where.start for node in kept]] = 0
         grid = None if exempt else self._grid(pool)
         if grid is not None:
-            for moment, tasks in grid.earliest(need, least, after, duration, usable):
+            for at, tasks in grid.earliest(need, least, after, duration, usable):
                 if duration < FOREVER:
-                    yield moment, tasks
+                    yield at, tasks
                 else:
-                    yield moment, grid.tasks(need, moment, duration) * usable
+                    yield at, grid.tasks(need, at, duration) * usable
             return
         moment: int | None = after
         while moment is not None:

@@ -41,7 +41,7 @@ def of(port: SimulatedCluster) -> dict[str, Any]:
     }
     newest = Tick.objects.order_by("-id")[0]
     shares = Share.objects.filter(tick=newest).values()
-    found["Share"] = sorted(_plain(row, {"id", "tick_id"}) for row in shares)
+    found["Share"] = sorted(_plain(dict(row), {"id", "tick_id"}) for row in shares)
     for listing in (port.quotas(), port.priority_classes(), port.namespaces()):
         for item in listing.items:
             metadata = item["metadata"]

@@ -134,6 +134,7 @@ def _prepare(folder: Path) -> Cluster:
             a_spec(f"job-{number}", gpus=1 + number % 4, work=600 + 400 * number,
                    namespace=("vision", "speech")[number % 2])
         )  # fmt: skip
+    now = START
     for minute in range(1, 20, 3):
         now = START + minute * MINUTE
         kubernetes.collect(cluster_id=cluster.pk, now=now)

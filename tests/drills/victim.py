@@ -64,7 +64,7 @@ def _prepare(**_: object) -> None:
         Points.passing()
         return result
 
-    SimulatedCluster.apply = counted  # type: ignore[method-assign]
+    SimulatedCluster.apply = counted  # type: ignore[method-assign, assignment]
     connection_created.connect(_count, weak=False)
     for connection in connections.all(initialized_only=True):
         connection.close()

@@ -4,6 +4,7 @@ import json
 import signal
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -103,9 +104,9 @@ def test_what_beat_asked_while_no_worker_ran_collapses_into_one_turn(lab: Lab) -
 def test_after_a_worker_is_killed_the_next_goes_on_once_the_lease_has_run_out(lab: Lab) -> None:
     with lab.production.beat():
         for _ in range(2):
-            before = lab.ticks()
+            wanted = lab.ticks() + 2
             with lab.production.worker(stop=signal.SIGKILL):
-                wait_until(lambda before=before: lab.ticks() >= before + 2, "ticks")
+                wait_until(partial(_has_ticked, lab, wanted), "ticks")
         with lab.production.worker():
             wait_until(lambda: _all_over(3), "the jobs to run and end")
     _everything_stands(lab)
@@ -145,3 +146,7 @@ def _lines_are_json(lines: list[str]) -> None:
         for line in ticks
     )
     assert not [line for line in found if line["level"] in ("error", "critical")]
+
+
+def _has_ticked(lab: Lab, times: int) -> bool:
+    return lab.ticks() >= times

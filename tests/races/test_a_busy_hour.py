@@ -16,6 +16,7 @@ from django.test import override_settings
 
 from portal.common import leases
 from portal.common.errors import Refusal
+from portal.common.models import Lease
 from portal.inventory import services as inventory
 from portal.inventory.models import Node
 from portal.kubernetes import services as kubernetes
@@ -143,7 +144,7 @@ def test_a_busy_hour_leaves_everything_in_order(
         end = START + 2 * HOUR
         for _ in range(2):
             for name in ("collect", "tick", "sync"):
-                leases.Lease.objects.filter(name=name).update(holder="", expires_at=None)
+                Lease.objects.filter(name=name).update(holder="", expires_at=None)
             hour.work(draw, end)
         assert_sound(end)
         # Every use stands in the ledger once, and what is said twice is written once.

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
+from portal.common import clock as real_clock
 from portal.common import leases
 from portal.common.leases import Fenced, Held
 from portal.inventory.models import Cluster
@@ -63,7 +64,8 @@ def _rows() -> tuple[object, ...]:
 
 def _taken_over(monkeypatch: pytest.MonkeyPatch, where: Any, what: str, act: Callable[[], object]):  # type: ignore[no-untyped-def]
     """Let somebody else do all of the work while the first is at `what`, once."""
-    real, done = getattr(where, what), []
+    real = getattr(where, what)
+    done: list[bool] = []
 
     def slow(*args: Any, **kwargs: Any) -> Any:
         if not done:
@@ -154,8 +156,8 @@ def test_a_sync_that_is_still_at_work_keeps_its_lease(
     now = START + 2 * MINUTE
     _change_shares(cluster, now)
     held = _lease("sync", seconds=1)
-    real, clock = SimulatedCluster.apply, [leases.clock.real_now()]
-    monkeypatch.setattr(leases.clock, "real_now", lambda: clock[0])
+    real, clock = SimulatedCluster.apply, [real_clock.real_now()]
+    monkeypatch.setattr(real_clock, "real_now", lambda: clock[0])
 
     def slow(port: SimulatedCluster, manifest: Any, **options: Any) -> Any:
         clock[0] += timedelta(seconds=0.9)
