@@ -86,7 +86,10 @@ class Board:
         return self._snapshot is self._state.snapshot and demand in self._row
 
     def spots(self, room: Room, demand: Demand, count: int) -> list[Spot]:
-        """Return nodes for `count` tasks of the demand, placed one after another."""
+        """Return nodes for `count` tasks of the demand, placed one after another.
+
+        The room may be that of a later moment, when a device is free that is not free yet.
+        """
         self._refresh()
         place = self._row[demand]
         left = room.tasks.copy()
@@ -102,7 +105,8 @@ class Board:
             free = changed.get(node)
             if free is None:
                 free = changed[node] = self._free(self._nodes[node])
-            free.take(demand, self._scores.devices(free, place))
+            if not demand.is_share or free.largest >= demand.gpu_milli:
+                free.take(demand, self._scores.devices(free, place))
             row[node] = self._scores.column(free)[place] if left[node] else INFEASIBLE
 
     def _choose(self, row: IntArray, left: IntArray) -> int:
