@@ -138,7 +138,9 @@ def change_user(
     actor_id: int | None,
 ) -> None:  # fmt: skip
     """Change how a person is called and reached, or shut them out; the last admin stays in."""
-    admins = RoleAssignment.objects.select_for_update().filter(role=Role.ADMIN, team=None)
+    admins = RoleAssignment.objects.select_for_update(no_key=True).filter(
+        role=Role.ADMIN, team=None
+    )
     left = {a.user_id for a in admins.filter(user__is_active=True)} - {user_id}
     if not is_active and not left:
         raise Conflict("This is the last admin of the organisation.", code="last_admin")

@@ -40,7 +40,7 @@ def cluster(settings: Settings, tmp_path: Path) -> Cluster:
 
 def test_the_table_names_every_step_in_the_order_of_a_turn() -> None:
     Loop(simulated=False)
-    table = list(current_app.conf.beat_schedule)
+    table = [entry["task"] for entry in current_app.conf.beat_schedule.values()]
     assert table[:3] == ["kubernetes.collect", "scheduling.tick", "kubernetes.sync"]
     assert {"requests.expire", "finance.reckon"} <= set(table)
     assert set(table) <= set(current_app.tasks)
