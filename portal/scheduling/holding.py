@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from portal.inventory.models import Node
-from portal.workloads.models import Pod
+from portal.scheduling.reading import PodRow
 from scheduler_core.resources import DEVICE, devices_of
 
 Devices = tuple[tuple[int, int], ...]
@@ -20,7 +20,7 @@ Devices = tuple[tuple[int, int], ...]
 class Held:
     """A pod, its node and the devices it holds there as (index, milli-GPU)."""
 
-    pod: Pod
+    pod: PodRow
     node: Node
     gpu_milli: int
     devices: Devices
@@ -36,9 +36,9 @@ class Holdings:
     overfull: frozenset[int]
 
 
-def hold(pods: Iterable[Pod], nodes: Mapping[int, Node]) -> Holdings:
+def hold(pods: Iterable[PodRow], nodes: Mapping[int, Node]) -> Holdings:
     """Find the devices of every pod."""
-    by_node: dict[int, list[Pod]] = defaultdict(list)
+    by_node: dict[int, list[PodRow]] = defaultdict(list)
     uncounted: set[int] = set()
     for pod in pods:
         if pod.node_id is None or pod.node_id not in nodes:
@@ -63,12 +63,12 @@ def whole(gpu_milli: int) -> int:
     return gpu_milli if gpu_milli <= DEVICE else devices_of(gpu_milli) * DEVICE
 
 
-def _on_node(node: Node, pods: list[Pod]) -> list[Held]:
+def _on_node(node: Node, pods: list[PodRow]) -> list[Held]:
     """The pods that fit on the node, by id."""
     free = [DEVICE] * node.gpus
     found: list[Held] = []
     asked = [(pod, whole(pod.gpu_milli)) for pod in sorted(pods, key=lambda pod: pod.pk)]
-    later: list[tuple[Pod, int]] = []
+    later: list[tuple[PodRow, int]] = []
     for pod, milli in asked:
         devices = _as_told(pod.devices, milli, free)
         if devices is None:

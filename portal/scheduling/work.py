@@ -14,14 +14,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from math import gcd
 
 from portal.common import clock
 from portal.inventory.models import Pool
 from portal.scheduling import holding, naming
 from portal.scheduling.holding import Held, Holdings
-from portal.scheduling.reading import Rows
-from portal.workloads.models import Workload, WorkloadState
+from portal.scheduling.reading import Rows, WorkloadRow
+from portal.workloads.models import WorkloadState
 from scheduler_core import model as engine
 
 MOST_TASKS = 10**6
@@ -100,7 +101,7 @@ def freeze_work(
     return Work(workloads, owners, pods, frozenset(stopping), left_out, hidden)
 
 
-def _strangers(workloads: Iterable[Workload]) -> dict[str, int]:
+def _strangers(workloads: Iterable[WorkloadRow]) -> dict[str, int]:
     """People only the cluster knows → the lowest id among their open workloads."""
     first: dict[str, int] = {}
     for row in workloads:
@@ -109,12 +110,12 @@ def _strangers(workloads: Iterable[Workload]) -> dict[str, int]:
     return first
 
 
-def _is_stopping(row: Workload, held: list[Held]) -> bool:
+def _is_stopping(row: WorkloadRow, held: list[Held]) -> bool:
     """Whether all it holds is on its way out."""
     return row.state not in HOLDS or all(h.pod.stopping_at is not None for h in held)
 
 
-def _can_wait(row: Workload, holdings: Holdings, context: _Context) -> bool:
+def _can_wait(row: WorkloadRow, holdings: Holdings, context: _Context) -> bool:
     return (
         row.state in QUEUED
         and row.pk not in holdings.uncounted
@@ -123,7 +124,7 @@ def _can_wait(row: Workload, holdings: Holdings, context: _Context) -> bool:
     )
 
 
-def _waiting(row: Workload, context: _Context) -> engine.Workload:
+def _waiting(row: WorkloadRow, context: _Context) -> engine.Workload:
     """A workload that waits, with all its own terms."""
     reservation = context.reservations.get(row.reservation_id or 0)
     pool = naming.pool(row.pool_id) if row.pool_id else None
@@ -139,11 +140,7 @@ def _waiting(row: Workload, context: _Context) -> engine.Workload:
         priority=max(-MOST_PRIORITY, min(row.priority, MOST_PRIORITY)),
         submitted_at=min(clock.whole_seconds(row.submitted_at), context.now),
         tasks=min(row.tasks, MOST_TASKS),
-        per_task=engine.PerTask(
-            gpu_milli=min(holding.whole(row.gpu_milli), MOST_GPU_MILLI),
-            cpu_milli=min(row.cpu_milli, MOST_AMOUNT),
-            memory_mib=min(row.memory_mib, MOST_AMOUNT),
-        ),
+        per_task=_per_task(row.gpu_milli, row.cpu_milli, row.memory_mib),
         min_tasks=None if row.min_tasks is None else min(row.min_tasks, row.tasks, MOST_TASKS),
         duration_seconds=_duration(row, context),
         preemptible=row.preemptible,
@@ -151,16 +148,26 @@ def _waiting(row: Workload, context: _Context) -> engine.Workload:
     )
 
 
-def _is_theirs(row: Workload, reservation: engine.Reservation, pool: str | None) -> bool:
+@lru_cache(maxsize=4096)
+def _per_task(gpu_milli: int, cpu_milli: int, memory_mib: int) -> engine.PerTask:
+    """What one task asks for; thousands of jobs ask for the same."""
+    return engine.PerTask(
+        gpu_milli=min(holding.whole(gpu_milli), MOST_GPU_MILLI),
+        cpu_milli=min(cpu_milli, MOST_AMOUNT),
+        memory_mib=min(memory_mib, MOST_AMOUNT),
+    )
+
+
+def _is_theirs(row: WorkloadRow, reservation: engine.Reservation, pool: str | None) -> bool:
     return reservation.team == naming.team(row.team_id or 0) and pool in (None, reservation.pool)
 
 
-def _team(row: Workload, context: _Context) -> str:
+def _team(row: WorkloadRow, context: _Context) -> str:
     known = row.team_id is not None and row.team_id in context.teams
     return naming.team(row.team_id) if known and row.team_id else naming.HIDDEN_TEAM
 
 
-def _user(row: Workload, context: _Context) -> str | None:
+def _user(row: WorkloadRow, context: _Context) -> str | None:
     if row.user_id is not None:
         return naming.user(row.user_id)
     return naming.stranger(context.strangers[row.person]) if row.person else None
@@ -170,7 +177,7 @@ def _kind(word: str) -> engine.Kind:
     return next((kind for kind in engine.KINDS if kind == word), "batch")
 
 
-def _duration(row: Workload, context: _Context) -> int | None:
+def _duration(row: WorkloadRow, context: _Context) -> int | None:
     """What the job says of itself, else what nine in ten of its team's jobs took."""
     seconds = row.duration_seconds
     if seconds is None:
@@ -178,7 +185,7 @@ def _duration(row: Workload, context: _Context) -> int | None:
     return None if seconds is None else min(seconds, LONGEST)
 
 
-def _checkpoint(row: Workload, now: int) -> engine.Checkpoint | None:
+def _checkpoint(row: WorkloadRow, now: int) -> engine.Checkpoint | None:
     if row.save_seconds is None:
         return None
     saved = row.last_saved_at
@@ -190,7 +197,7 @@ def _checkpoint(row: Workload, now: int) -> engine.Checkpoint | None:
 
 
 def _running_parts(
-    row: Workload, held: list[Held], stops_for: str | None, context: _Context
+    row: WorkloadRow, held: list[Held], stops_for: str | None, context: _Context
 ) -> list[tuple[engine.Workload, tuple[int, ...]]]:
     """One part a pool, the largest first."""
     by_pool: dict[int, list[Held]] = defaultdict(list)
@@ -215,7 +222,7 @@ def _running_parts(
 
 
 def _part(
-    row: Workload, base: engine.Workload, held: list[Held], stops_for: str | None, now: int
+    row: WorkloadRow, base: engine.Workload, held: list[Held], stops_for: str | None, now: int
 ) -> engine.Workload:
     """The workload as it runs in one pool: on which nodes and devices, since when."""
     sizes = {h.gpu_milli for h in held}

@@ -15,6 +15,7 @@ from scheduler_core.document.writing import (
     policy_to_json,
     shares_to_json,
     snapshot_to_json,
+    snapshot_to_text,
 )
 from scheduler_core.model import Division, Policy, Snapshot
 
@@ -32,6 +33,7 @@ __all__ = [
     "schema_to_json",
     "shares_to_json",
     "snapshot_to_json",
+    "snapshot_to_text",
 ]
 
 

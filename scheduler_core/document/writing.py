@@ -1,5 +1,6 @@
 """The model back into JSON: every key of the contract, always, in the contract's order."""
 
+import json
 from collections.abc import Hashable
 from dataclasses import fields
 from fractions import Fraction
@@ -13,6 +14,12 @@ from scheduler_core.model import SCHEMA, Division, DivisionShares, Plan, Policy,
 def snapshot_to_json(snapshot: Snapshot) -> Json:
     """Return the snapshot as a document that `parse_snapshot` reads back unchanged."""
     return {"schema": SCHEMA, **_plain(snapshot)}
+
+
+def snapshot_to_text(snapshot: Snapshot) -> str:
+    """Return the snapshot as compact text, several times as fast as by way of a document."""
+    document = {"schema": SCHEMA, **_object(snapshot)}
+    return json.dumps(document, default=_object, ensure_ascii=False, separators=(",", ":"))
 
 
 def plan_to_json(plan: Plan) -> Json:
@@ -41,6 +48,13 @@ def _keys(kind: Hashable) -> tuple[tuple[str, str], ...]:
     return tuple((entry.name, entry.name.rstrip("_")) for entry in fields(cast("type", kind)))
 
 
+def _object(value: Any) -> Any:
+    """One record or fraction, what it holds as it is."""
+    if isinstance(value, Fraction):
+        return value.numerator if value.denominator == 1 else float(value)
+    return {key: getattr(value, name) for name, key in _keys(value.__class__)}
+
+
 def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float):
         return value
@@ -49,5 +63,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, Fraction):
-        return value.numerator if value.denominator == 1 else float(value)
+        return _object(value)
     return {key: _plain(getattr(value, name)) for name, key in _keys(value.__class__)}

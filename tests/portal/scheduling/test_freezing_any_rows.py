@@ -1,5 +1,6 @@
 """Whatever rows stand in the database, the engine's own parser accepts their snapshot."""
 
+import json
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ from portal.inventory.models import GPUModel, MaintenanceWindow, Node, NodeState
 from portal.quotas.models import Quota
 from portal.reservations.models import Reservation, Source
 from portal.scheduling import freezing, naming, outcomes
-from portal.scheduling.reading import Rows
+from portal.scheduling.reading import PodRow, Rows, WorkloadRow
 from portal.teams.selectors import TeamRow
 from portal.usage.models import DecayedUse
 from portal.workloads.models import ChargedTo, Kind, Pod, Workload, WorkloadState
@@ -131,8 +132,14 @@ def all_rows(draw: st.DrawFn) -> Rows:
             for start, end in draw(st.lists(periods(), max_size=2))
         ],
         nodes=some_nodes,
-        workloads=numbered(draw(st.lists(workloads(), max_size=4))),
-        pods=numbered(draw(st.lists(pods(), max_size=8))),
+        workloads=[
+            WorkloadRow(*(getattr(row, name) for name in WorkloadRow._fields))
+            for row in numbered(draw(st.lists(workloads(), max_size=4)))
+        ],
+        pods=[
+            PodRow(*(getattr(row, name) for name in PodRow._fields))
+            for row in numbered(draw(st.lists(pods(), max_size=8)))
+        ],
         preempted_for=draw(st.dictionaries(st.integers(1, 4), st.sampled_from(("w1", "w99")))),
         estimates=draw(st.dictionaries(st.sampled_from(TEAMS), amounts)),
     )  # fmt: skip
@@ -145,7 +152,10 @@ def frozen(rows: Rows) -> freezing.Frozen:
 @given(all_rows())
 def test_the_engines_parser_accepts_the_snapshot_of_any_rows(rows: Rows) -> None:
     snapshot = frozen(rows).snapshot
-    assert document.parse_snapshot(document.snapshot_to_json(snapshot)) == snapshot
+    plain = document.snapshot_to_json(snapshot)
+    assert document.parse_snapshot(plain) == snapshot
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    assert document.snapshot_to_text(snapshot) == text
 
 
 @given(all_rows())
