@@ -47,9 +47,10 @@ def in_order(state: State, pool: int, team: int, victims: Iterable[Victim]) -> l
 
 
 def victim_of(held: Held, now: int) -> Victim:
-    """Return the running work as a victim."""
+    """Return the running work as a victim; a start of this cycle goes whole, since it is undone."""
     least = held.workload.min_tasks or held.tasks
-    tasks = held.tasks - least if held.tasks > least else held.tasks
+    shrinks = held.tasks > least and not held.fresh
+    tasks = held.tasks - least if shrinks else held.tasks
     lost = 0 if held.fresh else lost_milli_seconds(held.workload, held.started_at, now, tasks)
     return Victim(held, tasks, lost, held.workload.per_task.amount.times(-tasks))
 

@@ -175,3 +175,12 @@ def test_a_limit_is_no_reason_to_take_from_others() -> None:
     )
     capped = replace(one, quotas=(Quota("a", "p", 1000, limit=1000), Quota("b", "p", 0)))
     assert not plan(capped).preemptions
+
+
+def test_a_gang_started_in_this_cycle_is_undone_whole_not_shrunk() -> None:
+    elastic = waiting("gang", "a", tasks=8, min_tasks=4, priority=1)
+    owner = waiting("owner", "b", gpu_milli=3000)
+    answer = plan(snapshot([node("n0")], {"a": 0, "b": 6000}, [elastic, owner], policy=FINAL))
+    assert [start.workload for start in answer.starts] == ["owner"]
+    assert [entry.workload for entry in answer.waiting] == ["gang"]
+    assert answer.preemptions == ()
