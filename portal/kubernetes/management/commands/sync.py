@@ -1,5 +1,7 @@
 """`manage.py sync`: make every cluster, or one, as its last tick says, once, and exit."""
 
+import json
+
 from django.conf import settings
 
 from portal.common import clock, leases
@@ -61,4 +63,7 @@ def _named(namespace: str, name: str) -> str:
 
 
 def _said(value: object) -> str:
+    """In one spelling, whichever order a database gives keys back in."""
+    if isinstance(value, dict | list):
+        return json.dumps(value, sort_keys=True, ensure_ascii=False)
     return "–" if value is None else str(value)
