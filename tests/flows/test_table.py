@@ -9,6 +9,7 @@ from portal.operations.loop import Loop
 from portal.scheduling.models import Tick
 from tests import builders
 
+app.finalize()
 TURN = {"kubernetes.collect", "scheduling.tick", "kubernetes.sync"}
 
 
