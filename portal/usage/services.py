@@ -58,12 +58,15 @@ def charge(*, charges: Mapping[int, str], now: datetime) -> int:
     before = dict(Pod.objects.filter(pk__in=charges).values_list("pk", "charged_to"))
     changed = [pk for pk, was in before.items() if was != charges[pk]]
     rows: list[Row] = []
+    until_of: dict[datetime, list[int]] = {}
     for holding in intervals.of_pods(changed):
         known = holding.closed_at or min(now, holding.seen_at)
         until = max(known.replace(microsecond=0), holding.begins)
         rows += holding.rows(until)
-        _settle([holding.pod_id], until)
+        until_of.setdefault(until, []).append(holding.pod_id)
     appending.append(rows)
+    for until, pks in until_of.items():
+        _settle(pks, until)
     for kind in sorted({charges[pk] for pk in changed}):
         Pod.objects.filter(pk__in=[pk for pk in changed if charges[pk] == kind]).update(
             charged_to=kind
