@@ -70,6 +70,7 @@ drills: $(DEV)
 
 bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks
+	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.portal_cycle
 
 clean:
 	rm -rf $(VENV) var build *.egg-info
