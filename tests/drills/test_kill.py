@@ -55,7 +55,7 @@ class Ground:
         """Have a worker run the turn to its end, or to its death; gives the points it passed."""
         points = self.production.folder / "points"
         told = {"DRILL_NOW": NOW.isoformat(), "DRILL_KILL": str(kill), "DRILL_POINTS": str(points)}
-        queue = Celery(broker=self.production.broker)
+        queue = Celery(broker=self.production.broker, set_as_current=False)
         for name in TURN * times:
             queue.send_task(name, kwargs={"cluster_id": self.cluster.pk}, queue="clusters")
         # The last of the queue says that it is empty; what an earlier turn left comes before.
