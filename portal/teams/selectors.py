@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.conf import settings
 from django.db.models import Q
 
 from portal.teams.models import Organisation, Role, RoleAssignment, Team, TeamTerm
@@ -91,7 +92,13 @@ NOBODY = Access(user_id=None, grants=())
 
 def get_organisation() -> Organisation:
     """The organisation; an unsaved one with defaults before it is set up."""
-    return Organisation.objects.filter(id=1).first() or Organisation(name="Evenshare")
+    return Organisation.objects.filter(id=1).first() or new_organisation("Evenshare")
+
+
+def new_organisation(name: str) -> Organisation:
+    """Give an unsaved organisation in the zone this installation is set to."""
+    zone = settings.DEFAULT_ZONE
+    return Organisation(id=1, name=name, zone=zone, billing_zone=zone)
 
 
 def get_tree(*, now: datetime) -> Tree:

@@ -5,6 +5,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from pytest_django import Settings
 
 from portal.common.models import AuditEvent
 from portal.teams.models import Organisation, Role, RoleAssignment, Team, TeamTerm, User
@@ -96,3 +97,12 @@ def test_a_team_is_added_at_the_top_and_moved_by_a_new_row(client: Client, admin
 def test_an_admin_of_a_branch_may_not_use_the_site(client: Client) -> None:
     client.force_login(a_user("branch", role=Role.ADMIN, team=a_team()))
     assert client.get("/admin/").status_code == 404
+
+
+def test_a_new_organisation_lives_in_the_zone_the_installation_is_set_to(
+    settings: Settings,
+) -> None:
+    settings.DEFAULT_ZONE = "Europe/Berlin"
+    call_command("make_admin", a_user("jihye").username, stdout=StringIO())
+    organisation = Organisation.objects.get()
+    assert (organisation.zone, organisation.billing_zone) == ("Europe/Berlin", "Europe/Berlin")

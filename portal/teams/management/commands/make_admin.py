@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from portal.common import clock
-from portal.teams import services
+from portal.teams import selectors, services
 from portal.teams.models import Organisation, Role, User
 
 
@@ -26,7 +26,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, username: str, organisation: str, **options: Any) -> None:
         """Add the person where needed and grant the role."""
         if not Organisation.objects.exists():
-            Organisation.objects.create(id=1, name=organisation or "Evenshare")
+            selectors.new_organisation(organisation or "Evenshare").save(force_insert=True)
         user = User.objects.filter(username=username).first() or self._add(username)
         services.grant_role(
             user_id=user.pk, role=Role.ADMIN, team_id=None, now=clock.now(), actor_id=None
