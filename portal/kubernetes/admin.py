@@ -6,7 +6,7 @@ from portal.common.admin import LookOnly
 from portal.kubernetes.models import Drift, SyncRun, SyncWrite
 
 
-class WriteInline(LookOnly, admin.TabularInline):  # type: ignore[type-arg]  # not generic when it runs
+class WriteInline(LookOnly, admin.TabularInline[SyncWrite, SyncRun]):
     """The fields a sync changed."""
 
     model = SyncWrite
@@ -14,7 +14,7 @@ class WriteInline(LookOnly, admin.TabularInline):  # type: ignore[type-arg]  # n
 
 
 @admin.register(SyncRun)
-class SyncRunAdmin(LookOnly, admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
+class SyncRunAdmin(LookOnly, admin.ModelAdmin[SyncRun]):
     """Syncs, newest first."""
 
     list_display = ("id", "cluster", "at", "state", "writes", "took_ms", "message")
@@ -23,7 +23,7 @@ class SyncRunAdmin(LookOnly, admin.ModelAdmin):  # type: ignore[type-arg]  # not
 
 
 @admin.register(Drift)
-class DriftAdmin(LookOnly, admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
+class DriftAdmin(LookOnly, admin.ModelAdmin[Drift]):
     """Fields that are not as wanted, newest first."""
 
     list_display = (

@@ -5,7 +5,7 @@ with the same audit lines, commitments and checks as a real installation.
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
@@ -17,7 +17,6 @@ from portal.teams import services as teams
 from portal.teams.models import Organisation, Role, Team, User
 
 PASSWORD = "evenshare-demo"  # noqa: S105 -- printed on screen, for a demo on loopback only
-PEOPLE_FROM = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.db.models import Max, Min, Q, Sum
 
-from portal.inventory.models import Cluster, Pool
+from portal.inventory.models import Cluster
 from portal.quotas.models import Quota
 from portal.reservations.models import Reservation, ReservationState
 from portal.scheduling.models import Tick, TickState
@@ -57,11 +57,6 @@ def team_marks() -> dict[int, TeamMark]:
     """Every team; names are open to the organisation."""
     rows = Team.objects.values_list("id", "name", "hue")
     return {pk: TeamMark(pk, name, hue) for pk, name, hue in rows}
-
-
-def pool_names() -> dict[int, str]:
-    """Every pool's name, cheapest first within a cluster."""
-    return dict(Pool.objects.values_list("id", "name"))
 
 
 def seen_at() -> datetime | None:
