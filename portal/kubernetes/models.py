@@ -17,20 +17,27 @@ class ReadMark(models.Model):
 
 
 class SyncState(models.TextChoices):
-    """How a sync ended."""
+    """How far a sync has come, or how it ended."""
 
+    RUNNING = "running", _("At work")
     DONE = "done", _("Done")
     PARTIAL = "partial", _("Partly: some writes were refused")
     FAILED = "failed", _("Failed")
+    INTERRUPTED = "interrupted", _("Interrupted")
 
 
 class SyncRun(models.Model):
-    """One sync of one cluster; a row only when something was written, refused or failed."""
+    """One sync of one cluster; a row only when something was to be written, or failed.
+
+    The row stands before the first write: what its worker may not live to tell, the next one reads
+    from the cluster. `intended` and `writes` count objects: those it meant to write, those it wrote.
+    """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="sync_runs")
     tick_id = models.BigIntegerField(null=True)
     at = models.DateTimeField()
     state = models.CharField(max_length=12, choices=SyncState.choices)
+    intended = models.PositiveIntegerField(default=0, db_default=0)
     writes = models.PositiveIntegerField(default=0)
     took_ms = models.PositiveIntegerField(default=0)
     message = models.TextField(blank=True)
@@ -43,7 +50,10 @@ class SyncRun(models.Model):
 
 
 class SyncWrite(models.Model):
-    """One field of one object that a sync changed: from what to what."""
+    """One field of one object: from what to what.
+
+    While its sync is at work this is what it means to change; once it ended, what it has changed.
+    """
 
     run = models.ForeignKey(SyncRun, on_delete=models.CASCADE, related_name="changes")
     kind = models.CharField(max_length=40)
