@@ -41,12 +41,29 @@ class SyncRun(models.Model):
     writes = models.PositiveIntegerField(default=0)
     took_ms = models.PositiveIntegerField(default=0)
     message = models.TextField(blank=True)
+    undoes = models.OneToOneField(
+        "self", on_delete=models.SET_NULL, null=True, related_name="undone_by"
+    )
 
     class Meta:
         ordering = ["-id"]
 
     def __str__(self) -> str:
         return f"sync {self.pk}"
+
+
+class SyncStanding(models.Model):
+    """When a sync of a cluster last went through, also with nothing to write; whether it rests."""
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, related_name="sync_standing")
+    checked_at = models.DateTimeField(null=True, help_text="organisation time")
+    checked_real_at = models.DateTimeField(null=True, help_text="real time")
+    paused_at = models.DateTimeField(null=True, help_text="nothing is written from here on")
+    paused_by_id = models.BigIntegerField(null=True)
+    pause_reason = models.CharField(max_length=200, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.cluster_id} {'paused' if self.paused_at else 'at work'}"
 
 
 class SyncWrite(models.Model):
@@ -96,3 +113,27 @@ class Drift(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name} {self.field}"
+
+
+class RayGroup(models.Model):
+    """The head or one worker group of a Ray cluster: pods wanted and there, GPUs given and told."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="ray_groups")
+    uid = models.CharField(max_length=64)
+    namespace = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    group = models.CharField(max_length=63)
+    desired = models.PositiveIntegerField()
+    available = models.PositiveIntegerField()
+    pod_gpus = models.PositiveIntegerField(help_text="of one pod, as its containers are limited")
+    ray_gpus = models.PositiveIntegerField(help_text="of one pod, as Ray is started with")
+    since = models.DateTimeField(help_text="these figures")
+
+    class Meta:
+        ordering = ["namespace", "name", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "uid", "group"], name="ray_group_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name} {self.group}"
