@@ -1,7 +1,7 @@
 """Jobs, their stages, and the pods that hold GPUs now."""
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Value
 from django.utils.translation import gettext_lazy as _
 
 from portal.inventory.models import Cluster, Node, Pool
@@ -92,6 +92,9 @@ class Workload(models.Model):
     preemptions = models.PositiveIntegerField(default=0)
     cluster_reason = models.CharField(max_length=40, blank=True, help_text="a cluster_* word")
     cluster_message = models.TextField(blank=True)
+    cluster_detail = models.JSONField(
+        default=dict, db_default=Value({}, models.JSONField()), help_text="numbers of that word"
+    )
     version = models.CharField(
         max_length=64, blank=True, help_text="of it and its pods when last seen to change"
     )
@@ -137,6 +140,10 @@ class Pod(models.Model):
     charged_to = models.CharField(max_length=12, choices=ChargedTo.choices, blank=True)
     created_at = models.DateTimeField()
     scheduled_at = models.DateTimeField(null=True, help_text="holds its devices from here on")
+    mounted_at = models.DateTimeField(null=True, help_text="volumes and network are there")
+    initialized_at = models.DateTimeField(null=True, help_text="its init containers are done")
+    started_at = models.DateTimeField(null=True, help_text="images are there; it first ran")
+    restarts = models.PositiveIntegerField(default=0, db_default=0)
     ready_at = models.DateTimeField(null=True)
     stopping_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True, help_text="gone; devices free from here on")
