@@ -123,10 +123,10 @@ def _cut_back(holding: Holding) -> int:
     assert closed_at is not None
     kept = [
         row if row.to_at <= closed_at else _shortened(row, closed_at)
-        for row in _standing(holding.cluster_id, holding.pod_uid)
+        for row in _standing(holding.row.cluster_id, holding.row.pod_uid)
         if row.from_at < closed_at
     ]
-    appended = correct(cluster_id=holding.cluster_id, pod_uid=holding.pod_uid, seen=kept)
+    appended = correct(cluster_id=holding.row.cluster_id, pod_uid=holding.row.pod_uid, seen=kept)
     _settle([holding.pod_id], closed_at)
     return appended
 

@@ -121,6 +121,12 @@ class Workload(models.Model):
         return self.name
 
 
+UNSETTLED = Q(scheduled_at__isnull=False, node__isnull=False) & (
+    Q(closed_at__isnull=True) | Q(ledger_until__isnull=True) | ~Q(ledger_until=F("closed_at"))
+)
+"""Pods that hold or held devices and whose interval the ledger does not have to its end."""
+
+
 class Pod(models.Model):
     """A pod seen in the cluster and the interval it holds devices: open until `closed_at`.
 
@@ -165,7 +171,10 @@ class Pod(models.Model):
                 | Q(closed_at__gte=F("scheduled_at")),
             ),
         ]
-        indexes = [models.Index(fields=["closed_at", "node"], name="pod_open_by_node")]
+        indexes = [
+            models.Index(fields=["closed_at", "node"], name="pod_open_by_node"),
+            models.Index(fields=["workload"], condition=UNSETTLED, name="pod_unsettled"),
+        ]
 
     def __str__(self) -> str:
         return self.name
