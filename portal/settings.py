@@ -39,13 +39,17 @@ def _flag(name: str, default: bool) -> bool:
             return default
 
 
-def _whole(name: str, default: int) -> int:
+def _whole(name: str, default: int, least: int | None = None) -> int:
     value = os.environ.get(name, str(default))
     try:
-        return int(value)
+        number = int(value)
     except ValueError:
         _faults.append(f"{name} must be a whole number, not {value!r}")
         return default
+    if least is not None and number < least:
+        _faults.append(f"{name} must be at least {least}, not {value!r}")
+        return default
+    return number
 
 
 def _list(name: str, default: str) -> list[str]:
@@ -303,7 +307,10 @@ DJANGO_TABLES2_TEMPLATE = "common/table.html"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 TICK_SECONDS = _whole("EVENSHARE_TICK_SECONDS", 15)
 LEASE_SECONDS = _whole("EVENSHARE_LEASE_SECONDS", 60)
+# How many writes to one cluster may be on their way at once.
+SYNC_WRITERS = _whole("EVENSHARE_SYNC_WRITERS", 4, least=1)
 CHORE_SECONDS = _whole("EVENSHARE_CHORE_SECONDS", 60)
+FORECAST_SECONDS = _whole("EVENSHARE_FORECAST_SECONDS", 30 if EMBEDDED else 180)
 CONFLICT_HORIZON_DAYS = _whole("EVENSHARE_CONFLICT_HORIZON_DAYS", 14)
 REQUEST_EXPIRY_DAYS = _whole("EVENSHARE_REQUEST_EXPIRY_DAYS", 14)
 

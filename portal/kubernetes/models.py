@@ -47,6 +47,11 @@ class SyncRun(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        indexes = [
+            models.Index(
+                fields=["cluster"], condition=models.Q(state="running"), name="open_sync_runs"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"sync {self.pk}"
