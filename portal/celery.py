@@ -36,6 +36,7 @@ def _set_table(sender: Celery, **_: object) -> None:
         "kubernetes.collect": turn,
         "scheduling.tick": turn,
         "kubernetes.sync": turn,
+        "scheduling.forecast": settings.FORECAST_SECONDS,
         "requests.expire": chore,
         "finance.reckon": chore,
     }

@@ -112,14 +112,18 @@ class QueueTable(tables.Table):
         )
 
     def render_starts(self, value: int) -> SafeString:
-        """When it starts, started or ended."""
-        return words.moment(self.told[value], self.now)
+        """When it starts, started or ended, and below it how sure the start is."""
+        row = self.told[value]
+        likely = words.outlook(row, self.now)
+        below = format_html('<div class="why">{}</div>', likely) if likely else ""
+        return format_html("{}{}", words.moment(row, self.now), below)
 
 
 HEADER = (
     gettext_lazy("Job"), gettext_lazy("Person"), gettext_lazy("Class"), gettext_lazy("Team"),
     gettext_lazy("Pool"), gettext_lazy("GPUs"), gettext_lazy("State"), gettext_lazy("Place"),
-    gettext_lazy("Submitted"), gettext_lazy("Planned start"), gettext_lazy("Why"),
+    gettext_lazy("Submitted"), gettext_lazy("Planned start"), gettext_lazy("Likely from"),
+    gettext_lazy("Likely until"), gettext_lazy("Why"),
 )  # fmt: skip
 
 
@@ -128,7 +132,9 @@ def queue_values(rows: Iterable[QueueRow]) -> Iterator[tuple[object, ...]]:
     for row in rows:
         yield (
             row.title, row.person, row.kind, row.team_name, row.pool_name, row.gpu_milli / 1000,
-            row.state, row.position, row.submitted_at, row.planned_start, words.why(row).text,
+            row.state, row.position, row.submitted_at, row.planned_start,
+            row.outlook.p50 if row.outlook else None, row.outlook.p90 if row.outlook else None,
+            words.why(row).text,
         )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Pages that look across rooms. Each reads once through the selectors and draws."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -32,6 +32,8 @@ from portal.workloads.models import Workload
 
 CHUNK = 500
 MAP_NODES = 96
+FORECASTS = timedelta(days=28)
+"""How far back forecasts are judged."""
 
 
 @require_safe
@@ -95,11 +97,18 @@ def queue(request: HttpRequest) -> HttpResponseBase:
         "tab": tab,
         "counts": queues.count_tabs(access, chosen=chosen),
         "waiting": queues.list_waiting_teams() if tab == queues.WAITING else [],
+        "score": _score(now) if tab == queues.WAITING else "",
         "live": request.GET.get("live") != "off",
         "as_of": commons.ticked_at(),
         "now": now,
     }
     return render(request, "dashboards/queue.html", context)
+
+
+def _score(now: datetime, team_id: int | None = None, pool_id: int | None = None) -> str:
+    """How good the forecasts of the last weeks were."""
+    found = scheduling.get_score(since=now - FORECASTS, now=now, team_id=team_id, pool_id=pool_id)
+    return words.score(found)
 
 
 def _told(jobs: Iterable[Workload], access: Access, now: datetime) -> list[QueueRow]:
@@ -139,6 +148,8 @@ def workload(request: HttpRequest, workload_id: int) -> HttpResponse:
         "byline": words.byline(row),
         "place": words.place(row),
         "moment": words.moment(row, now),
+        "outlook": words.outlook(row, now),
+        "score": _score(now, record.team_id, record.pool_id) if row.waits else "",
         "timeline": pictures.timeline(page.stages, now=now, hue=hue, charged_to=record.charged_to),
         "stage_rows": pictures.stage_rows(page.stages, now),
         "places": [(p, words.charge(p.charged_to)) for p in page.detail.placements],

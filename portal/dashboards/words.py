@@ -1,7 +1,7 @@
 """What pages say of a workload or a node: state, place, moment and reason, in plain sentences."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
@@ -15,10 +15,13 @@ from portal.dashboards.selectors.queue import AheadRow
 from portal.inventory.calendar import Condition
 from portal.inventory.models import NodeState
 from portal.scheduling.models import Verb
-from portal.scheduling.selectors import QueueRow
+from portal.scheduling.selectors import QueueRow, Score
 from portal.scheduling.sentences import Sentence
 from portal.workloads.models import HOLDING_STATES, ChargedTo, Kind, WorkloadState
 
+MINUTE = timedelta(minutes=1)
+FEWEST = 5
+"""Fewer forecasts than this are not judged."""
 TONES = {
     WorkloadState.WAITING: "warn",
     WorkloadState.FAILED: "bad",
@@ -78,6 +81,36 @@ def moment(row: QueueRow, now: datetime) -> SafeString:
     else:
         words = formats.when(at, now)
     return format_html('<time datetime="{}">{}</time>', at.isoformat(), words)
+
+
+def outlook(row: QueueRow, now: datetime) -> str:
+    """Between which moments it is likely to start; empty where nobody can say."""
+    found = row.outlook
+    if not row.waits or found is None or found.p50 is None:
+        return ""
+    if found.p90 is None:
+        return _("likely %(at)s or later") % {"at": formats.when(max(found.p50, now), now)}
+    if found.p90 < now:
+        return _("later than was forecast")
+    first, last = max(found.p50, now), found.p90
+    if last - first < MINUTE:
+        return _("likely about %(at)s") % {"at": formats.when(first, now)}
+    return _("likely %(span)s") % {"span": formats.span(first, last, now)}
+
+
+def score(found: Score) -> str:
+    """How good past forecasts were; a few say nothing."""
+    if found.judged < FEWEST or found.median_error_seconds is None:
+        return ""
+    return _(
+        "Of %(n)s past forecasts, %(p50)s%% were met by the first time and %(p90)s%% by the last; "
+        "half were at most %(error)s off."
+    ) % {
+        "n": formats.number(found.judged),
+        "p50": found.p50_pct,
+        "p90": found.p90_pct,
+        "error": formats.duration(found.median_error_seconds),
+    }
 
 
 def node_state(node: NodeUse) -> str:

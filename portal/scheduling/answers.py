@@ -8,6 +8,7 @@ from portal.scheduling.selectors import (
     Loan,
     PolicyRow,
     QueueRow,
+    ScoreRow,
     Sentence,
     ShareRow,
     TickRow,
@@ -48,6 +49,7 @@ def workload(row: QueueRow, now: datetime) -> Answer:
         "sentence": sentence(row.sentence),
         "position": row.position,
         "planned_start": row.planned_start,
+        "forecast": asdict(row.outlook) if row.outlook else None,
     }
 
 
@@ -136,6 +138,18 @@ def wait(row: WaitRow) -> Answer:
         "team": {"id": row.team_id, "name": row.team_name}, "jobs": row.jobs,
         "still_waiting": row.still_waiting, "p50_seconds": row.p50_seconds,
         "p90_seconds": row.p90_seconds,
+    }  # fmt: skip
+
+
+def score(row: ScoreRow) -> Answer:
+    """How good the forecasts of one team in one pool were; a null pool is any."""
+    found = row.score
+    return {
+        "team": {"id": row.team_id, "name": row.team_name},
+        "pool": {"id": row.pool_id, "name": row.pool_name} if row.pool_id else None,
+        "made": found.made, "unsaid": found.unsaid, "judged": found.judged,
+        "started_by_p50": found.by_p50, "started_by_p90": found.by_p90,
+        "median_error_seconds": found.median_error_seconds,
     }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """The queue, workloads, ticks, shares and the policy under /api/v1. Times are UTC, GPUs milli."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.http import HttpResponse
 from django.utils import timezone
@@ -21,6 +21,7 @@ from portal.teams.permissions import OVERSEE
 from portal.workloads.models import Kind, WorkloadState
 
 WEEK = timedelta(days=7)
+MONTH = timedelta(days=28)
 LONGEST = timedelta(days=92)
 
 
@@ -155,15 +156,22 @@ class WaitListView(APIView):
     def get(self, request: Request) -> Response:
         """Of what was submitted from `from` to now, a week by default; filter by `pool`."""
         now = clock.now()
-        since = parameters.instant(request, "from") or now - WEEK
-        if now - since > LONGEST:
-            days = {"days": LONGEST.days}
-            raise Invalid(
-                _("The address has faults."),
-                fields={"from": _("It is more than %(days)d days ago.") % days},
-            )
+        since = _since(request, now, WEEK)
         rows = selectors.list_waits(since=since, now=now, pool_id=parameters.whole(request, "pool"))
         return _paged(request, self, [answers.wait(row) for row in rows])
+
+
+class ForecastListView(APIView):
+    """How good the forecasts were, by team and pool: the first of each wait is judged."""
+
+    def get(self, request: Request) -> Response:
+        """Of those made from `from` to now, four weeks by default; filter by `team` and `pool`."""
+        now = clock.now()
+        rows = selectors.list_scores(
+            since=_since(request, now, MONTH), now=now,
+            team_id=parameters.whole(request, "team"), pool_id=parameters.whole(request, "pool"),
+        )  # fmt: skip
+        return _paged(request, self, [answers.score(row) for row in rows])
 
 
 class PolicyView(APIView):
@@ -208,6 +216,17 @@ def _paged(request: Request, view: APIView, rows: list[dict[str, object]]) -> Re
     paging = Paging()
     page = paging.paginate_queryset(rows, request, view=view)
     return paging.get_paginated_response(page or [])
+
+
+def _since(request: Request, now: datetime, usual: timedelta) -> datetime:
+    since = parameters.instant(request, "from") or now - usual
+    if now - since > LONGEST:
+        days = {"days": LONGEST.days}
+        raise Invalid(
+            _("The address has faults."),
+            fields={"from": _("It is more than %(days)d days ago.") % days},
+        )
+    return since
 
 
 def _branch(team_id: int | None) -> frozenset[int] | None:

@@ -1,7 +1,7 @@
 """Policies, ticks, and what each tick decided, shared out and left waiting."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from portal.inventory.models import Cluster, Pool
@@ -144,3 +144,40 @@ class Share(models.Model):
 
     def __str__(self) -> str:
         return f"{self.team_id} {self.allocated} of {self.pool_id}"
+
+
+class Forecast(models.Model):
+    """When a waiting workload was thought to start; a row only when the outlook moved.
+
+    `p50` and `p90` are the moments by which it had started in half and in nine tenths of the draws;
+    null is "nobody can say". `first` marks the first of each wait, which is the one that is judged.
+    `started_at` is when it then started. `grace_seconds` is how far apart ticks came, since nothing
+    starts between two. All rows are kept 48 hours, the first ones 400 days.
+    """
+
+    workload = models.ForeignKey(Workload, on_delete=models.CASCADE, related_name="forecasts")
+    made_at = models.DateTimeField()
+    first = models.BooleanField()
+    p50 = models.DateTimeField(null=True)
+    p90 = models.DateTimeField(null=True)
+    grace_seconds = models.PositiveIntegerField()
+    started_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                name="forecast_p90_not_before_p50",
+                condition=Q(p90__isnull=True) | Q(p50__isnull=False, p90__gte=F("p50")),
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["workload", "-id"], name="forecast_open",
+                condition=Q(started_at__isnull=True),
+            ),
+            models.Index(fields=["first", "made_at"], name="forecast_to_judge"),
+        ]  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"{self.workload_id}: {self.p50} to {self.p90}"

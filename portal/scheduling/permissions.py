@@ -36,6 +36,7 @@ RULES: dict[str, Rule] = {
     "api-tick-snapshot": organisation(read=OVERSEE),
     "api-share-list": anywhere(),
     "api-loan-list": anywhere(),
+    "api-forecast-list": anywhere(),
     "api-wait-list": anywhere(),
     "api-policy-detail": organisation(read=OVERSEE, write=DECIDE),
 }

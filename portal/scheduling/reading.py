@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from portal.inventory.models import MaintenanceWindow, Node, Pool
 from portal.quotas.models import Quota
@@ -118,7 +118,7 @@ def read(*, cluster_id: int, now: datetime) -> Rows:
         workloads=workloads,
         pods=pods,
         preempted_for=_preempted_for(cluster_id),
-        estimates=_estimates(now),
+        estimates=estimates(now=now),
     )
 
 
@@ -139,16 +139,19 @@ def _preempted_for(cluster_id: int) -> dict[int, str]:
     return {pk: str(detail.get("for", naming.workload(pk))) for pk, detail in found}
 
 
-def _estimates(now: datetime) -> dict[int, int]:
-    """The p90 (nearest rank) of each team's own durations, from the newest finished jobs."""
-    rows = Workload.objects.filter(
+def finished(*, now: datetime) -> QuerySet[Workload]:
+    """The teams' jobs that ran and ended lately, the newest first."""
+    return Workload.objects.filter(
         team__isnull=False, scheduled_at__isnull=False, ended_at__lte=now,
         ended_at__gt=now - ESTIMATE_WINDOW,
     ).order_by("-ended_at", "-id")  # fmt: skip
+
+
+def estimates(*, now: datetime) -> dict[int, int]:
+    """The p90 (nearest rank) of each team's own durations, from the newest finished jobs."""
+    rows = finished(now=now).values_list("team_id", "scheduled_at", "ended_at")
     took: dict[int, list[int]] = defaultdict(list)
-    for team_id, begun, ended in rows.values_list("team_id", "scheduled_at", "ended_at")[
-        :ESTIMATE_ROWS
-    ]:
+    for team_id, begun, ended in rows[:ESTIMATE_ROWS]:
         if begun is not None and ended is not None:
             took[team_id].append(max(0, int((ended - begun) // timedelta(seconds=1))))
     return {

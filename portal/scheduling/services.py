@@ -12,7 +12,7 @@ from portal.common import audit, clock, leases, logs
 from portal.common.errors import Conflict, Invalid, Missing
 from portal.inventory.models import Cluster
 from portal.reservations import services as reservations
-from portal.scheduling import freezing, recording
+from portal.scheduling import foreseeing, freezing, recording
 from portal.scheduling.models import Policy, Tick, TickState
 from portal.scheduling.recording import Cycle
 from scheduler_core import document, planner
@@ -57,7 +57,7 @@ def run_tick(
         raise
     # 6. Once an hour, what is past its time is forgotten.
     if _is_first_of_its_hour(tick):
-        recording.prune(now=now)
+        prune(now=now)
     with logs.bound_to(cluster=cluster_id, tick=tick.pk, ms=_ms(begun)):
         log.info("%s start, %s wait, %s run", tick.starts, tick.waiting, tick.running)
     return tick
@@ -147,6 +147,14 @@ def checked_rules(rules: Mapping[str, object]) -> dict[str, object]:
     return plain
 
 
+def make_forecasts(*, cluster_id: int, now: datetime) -> int:
+    """Say of all that waits when it will start, and settle what was said of what started.
+
+    Gives how many outlooks are new or have moved.
+    """
+    return foreseeing.make(cluster_id=cluster_id, now=now)
+
+
 def prune(*, now: datetime) -> dict[str, int]:
-    """Forget ticks, snapshots and shares past their time; gives how many of each."""
-    return recording.prune(now=now)
+    """Forget ticks, snapshots, shares and forecasts past their time; gives how many of each."""
+    return recording.prune(now=now) | {"forecasts": foreseeing.prune(now=now)}

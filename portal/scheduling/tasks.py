@@ -1,4 +1,4 @@
-"""The room's periodic work: one tick of every cluster, each under its lease."""
+"""The room's periodic work: ticks and forecasts of every cluster, each under its lease."""
 
 from celery import shared_task
 from django.conf import settings
@@ -21,3 +21,12 @@ def tick_cluster(*, cluster_id: int, **_: object) -> None:
     with leases.holding(name=f"tick-{cluster_id}", seconds=settings.LEASE_SECONDS) as lease:
         if lease is not None:
             services.run_tick(cluster_id=cluster_id, now=clock.now(), lease=lease)
+
+
+@shared_task(name="scheduling.forecast")
+def forecast(**_: object) -> None:
+    """Say of all that waits when it will start, cluster by cluster."""
+    for cluster_id in Cluster.objects.values_list("id", flat=True):
+        with leases.holding(name=f"forecast-{cluster_id}", seconds=settings.LEASE_SECONDS) as lease:
+            if lease is not None:
+                services.make_forecasts(cluster_id=cluster_id, now=clock.now())

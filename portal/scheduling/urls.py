@@ -20,6 +20,7 @@ api_patterns = [
     path("ticks/<int:tick_id>/snapshot", api.TickSnapshotView.as_view(), name="api-tick-snapshot"),
     path("shares", api.ShareListView.as_view(), name="api-share-list"),
     path("loans", api.LoanListView.as_view(), name="api-loan-list"),
+    path("forecasts", api.ForecastListView.as_view(), name="api-forecast-list"),
     path("waits", api.WaitListView.as_view(), name="api-wait-list"),
     path("clusters/<int:cluster_id>/policy", api.PolicyView.as_view(), name="api-policy-detail"),
 ]

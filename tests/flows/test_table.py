@@ -16,11 +16,13 @@ TURN = {"kubernetes.collect", "scheduling.tick", "kubernetes.sync"}
 def test_the_table_holds_the_turn_and_the_chores_each_thrown_away_when_late() -> None:
     table = app.conf.beat_schedule
     asked = {entry["task"]: entry for entry in table.values()}
-    assert asked.keys() == TURN | {"requests.expire", "finance.reckon", "operations.heartbeat"}
+    chores = {"requests.expire", "finance.reckon", "operations.heartbeat"}
+    assert asked.keys() == TURN | chores | {"scheduling.forecast"}
     current_app.loader.import_default_modules()
     for name, entry in asked.items():
         assert name in current_app.tasks
         period = settings.TICK_SECONDS if name in TURN else settings.CHORE_SECONDS
+        period = settings.FORECAST_SECONDS if name == "scheduling.forecast" else period
         assert entry["schedule"] == entry["options"]["expires"] == period
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from scheduler_core import model
-from scheduler_core.simulator.forecast import Outlook, forecast
+from scheduler_core.simulator.forecast import Guesses, Outlook, forecast
 
 NODE = model.Node("n", "p", 8, 8_000, 8_000)
 
@@ -76,3 +76,9 @@ def test_the_same_seed_gives_the_same_forecast_whatever_backfill_the_policy_has(
     off = replace(given, policy=replace(given.policy, backfill="off"))
     ratios = {"a": [0.5, 1.0, 1.5, 2.0]}
     assert forecast(given, ratios, seed=3) == forecast(off, ratios, seed=3)
+
+
+def test_a_guess_is_judged_by_what_guesses_were_worth() -> None:
+    given = snapshot(work("r", 500, 900), work("w1", 50))
+    guesses = Guesses(frozenset({"r"}), {"a": [2.0]})
+    assert forecast(given, {"a": [1.0]}, guesses=guesses)["w1"] == Outlook(1900, 1900)

@@ -1,10 +1,17 @@
 """Reads of what ticks decided, as frozen answers; only paged lists stay querysets.
 
 `ticks` and policies, `queue` and single workloads with their sentences, `shares` and who lends to
-whom, `waits` per team. Team names and GPU sums are open to the organisation; job names and people
+whom, `waits` per team, `forecasts` and how good they were. Team names and GPU sums are open to the organisation; job names and people
 only to those with a role in the branch: every read of jobs takes the reader's `Access`.
 """
 
+from portal.scheduling.selectors.forecasts import (
+    OutlookRow,
+    Score,
+    ScoreRow,
+    get_score,
+    list_scores,
+)
 from portal.scheduling.selectors.queue import (
     DecisionRow,
     QueueRow,
@@ -41,15 +48,19 @@ __all__ = [
     "FragmentationRow",
     "Loan",
     "Names",
+    "OutlookRow",
     "PlacementRow",
     "PolicyRow",
     "QueueRow",
+    "Score",
+    "ScoreRow",
     "Sentence",
     "ShareRow",
     "TickRow",
     "WaitRow",
     "WorkloadDetail",
     "get_policy",
+    "get_score",
     "get_snapshot",
     "get_standing",
     "get_tick",
@@ -58,6 +69,7 @@ __all__ = [
     "list_decisions",
     "list_loans",
     "list_queue",
+    "list_scores",
     "list_ticks",
     "list_waits",
     "queue_rows",

@@ -12,6 +12,8 @@ from portal.common.errors import Invalid
 from portal.inventory.models import Pool
 from portal.scheduling import naming, sentences
 from portal.scheduling.models import Decision, Standing
+from portal.scheduling.selectors import forecasts
+from portal.scheduling.selectors.forecasts import OutlookRow
 from portal.scheduling.sentences import Names, Said, Sentence
 from portal.teams import selectors as teams
 from portal.teams.permissions import WORK
@@ -58,6 +60,7 @@ class QueueRow:
     planned_start: datetime | None
     charged_to: str
     sentence: Sentence
+    outlook: OutlookRow | None
 
     @property
     def title(self) -> str:
@@ -153,15 +156,22 @@ def _order(sort: str) -> list[Any]:
 def queue_rows(
     jobs: Iterable[Workload], access: Access, *, zone: tzinfo = UTC, now: datetime | None = None
 ) -> list[QueueRow]:
-    """A page of `list_queue` as this reader may see it; three queries however long it is."""
+    """A page of `list_queue` as this reader may see it; four queries however long it is."""
     page = list(jobs)
     details = [job.standing.detail for job in page if hasattr(job, "standing")]
     names = names_for(details, access)
-    return [queue_row(job, access, names, zone, now) for job in page]
+    waiting = [job.pk for job in page if job.state == WorkloadState.WAITING]
+    outlooks = forecasts.outlooks(waiting) if waiting else {}
+    return [queue_row(job, access, names, zone, now, outlooks.get(job.pk)) for job in page]
 
 
 def queue_row(
-    job: Workload, access: Access, names: Names, zone: tzinfo, now: datetime | None
+    job: Workload,
+    access: Access,
+    names: Names,
+    zone: tzinfo,
+    now: datetime | None,
+    outlook: OutlookRow | None = None,
 ) -> QueueRow:
     """One job as this reader may see it."""
     reached = access.teams(WORK)
@@ -187,6 +197,7 @@ def queue_row(
         scheduled_at=job.scheduled_at, ended_at=job.ended_at, verb=said.verb, reason=said.reason,
         detail=said.detail if visible else {}, position=said.position, planned_start=said.planned_start,
         charged_to=job.charged_to, sentence=sentences.build(said, names=names, zone=zone, now=now),
+        outlook=outlook,
     )  # fmt: skip
 
 

@@ -145,7 +145,7 @@ def test_a_page_of_the_queue_costs_the_same_however_long_it_is(
         with CaptureQueriesContext(connection) as asked:
             selectors.queue_rows(selectors.list_queue(access), access)
         counts.append(len(asked))
-    assert counts == [4, 4]
+    assert counts == [5, 5]
 
 
 def test_one_workload_is_told_in_full_to_its_branch_and_to_nobody_else(
