@@ -6,7 +6,7 @@ from functools import cached_property
 
 from django.db.models import Q
 
-from portal.inventory.models import NamespaceOwner, Node, Pool
+from portal.inventory.models import Cluster, NamespaceOwner, Node, Pool
 from portal.reservations.models import Reservation, Source
 from portal.teams.models import User
 from portal.workloads.seen import SeenWorkload
@@ -19,6 +19,11 @@ class Lookups:
         self._cluster_id = cluster_id
         self._seen = seen
         self._now = now
+
+    @cached_property
+    def seen_until(self) -> datetime | None:
+        """Until when all that is open was surely there: the last time the rows were in step."""
+        return Cluster.objects.values_list("seen_at", flat=True).get(pk=self._cluster_id)
 
     @cached_property
     def teams(self) -> dict[str, int]:

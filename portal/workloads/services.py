@@ -1,6 +1,6 @@
 """Writes of the room: what was seen of a cluster's jobs becomes rows, once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from portal.workloads.sights import Changed, Sight
 
 BATCH = 500
 FORGOTTEN = "forgotten"
+COLUMNS = ("uid", "pk", "version", "state", "team_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +48,30 @@ class _Batch:
 
 
 @transaction.atomic
-def observe(*, cluster_id: int, seen: Sequence[SeenWorkload], now: datetime) -> Observed:
-    """Bring the rows in step with a whole look at a cluster's jobs; a repeat changes nothing.
+def observe(
+    *,
+    cluster_id: int,
+    seen: Sequence[SeenWorkload],
+    now: datetime,
+    scope: Collection[str] | None = None,
+) -> Observed:
+    """Bring the rows in step with a look at a cluster's jobs; a repeat changes nothing.
 
     Workloads are known by uid. What is open here and not in the look was forgotten by the
-    cluster: it ends where it was last seen, and its pods' intervals with it, as estimates.
+    cluster: it ends where it was last seen, and its pods' intervals with it, as estimates. A look
+    is whole, or at the uids of `scope` alone; what is outside of that stays as it is.
     """
     found = Lookups(cluster_id=cluster_id, seen=seen, now=now)
-    known = _known(cluster_id, seen)
+    known = _known(cluster_id, seen) if scope is None else _among(cluster_id, scope)
     new = [s for s in seen if s.uid not in known and not (s.orphan and not s.pods)]
     changed = [s for s in seen if s.uid in known and _differs(known[s.uid], s, found)]
     shown = {s.uid for s in seen}
-    gone = [row.pk for uid, row in known.items() if uid not in shown]
+    gone = [row.pk for uid, row in known.items() if uid not in shown and row.state in OPEN_STATES]
     created = _create(cluster_id, new, found, now)
     rows = _rows([known[s.uid].pk for s in changed] + gone)
     batch = _Batch()
     _follow(new + changed, created | {row.uid: row for row in rows.values()}, found, now, batch)
-    _forget([rows[pk] for pk in gone], batch)
+    _forget([rows[pk] for pk in gone], found.seen_until, batch)
     _write(batch)
     _mark_seen([known[uid].pk for uid in shown & known.keys()], now)
     return Observed(
@@ -77,13 +85,19 @@ def observe(*, cluster_id: int, seen: Sequence[SeenWorkload], now: datetime) -> 
 def _known(cluster_id: int, seen: Sequence[SeenWorkload]) -> dict[str, _Known]:
     """The rows this look may touch: the open ones, and those that ended but are still shown."""
     of_cluster = Workload.objects.filter(cluster_id=cluster_id).order_by()
-    columns = ("uid", "pk", "version", "state", "team_id")
-    rows = of_cluster.filter(state__in=OPEN_STATES).values_list(*columns)
+    rows = of_cluster.filter(state__in=OPEN_STATES).values_list(*COLUMNS)
     known = {uid: _Known(*rest) for uid, *rest in rows}
-    others = [s.uid for s in seen if s.uid not in known]
-    for begin in range(0, len(others), BATCH):
-        batch = of_cluster.filter(uid__in=others[begin : begin + BATCH])
-        known |= {uid: _Known(*rest) for uid, *rest in batch.values_list(*columns)}
+    return known | _among(cluster_id, [s.uid for s in seen if s.uid not in known])
+
+
+def _among(cluster_id: int, uids: Collection[str]) -> dict[str, _Known]:
+    """The rows of these uids, open or not."""
+    of_cluster = Workload.objects.filter(cluster_id=cluster_id).order_by()
+    known: dict[str, _Known] = {}
+    asked = list(uids)
+    for begin in range(0, len(asked), BATCH):
+        rows = of_cluster.filter(uid__in=asked[begin : begin + BATCH]).values_list(*COLUMNS)
+        known |= {uid: _Known(*rest) for uid, *rest in rows}
     return known
 
 
@@ -144,13 +158,17 @@ def _history(pks: Sequence[int]) -> dict[int, tuple[list[Pod], list[StageEvent]]
     return history
 
 
-def _forget(rows: Sequence[Workload], batch: _Batch) -> None:
-    """The cluster knows nothing of these any more: they ended, we cannot say how."""
+def _forget(rows: Sequence[Workload], until: datetime | None, batch: _Batch) -> None:
+    """The cluster knows nothing of these any more: they ended, we cannot say how.
+
+    All that is open was surely there `until` the last time the rows were in step.
+    """
     history = _history([row.pk for row in rows])
     for row in rows:
         pods = history[row.pk][0]
-        batch.changed += sights.close_unseen(pods, set())
-        ended_at = max([row.seen_at, *(pod.closed_at for pod in pods if pod.closed_at)])
+        batch.changed += sights.close_unseen(pods, set(), until)
+        last = max(row.seen_at, until or row.seen_at)
+        ended_at = max([last, *(pod.closed_at for pod in pods if pod.closed_at)])
         was = sights.values_of(row, ("state", "ended_at"))
         row.state, row.ended_at = WorkloadState.CANCELLED, ended_at
         batch.changed.append(Changed(row, was))
