@@ -80,7 +80,7 @@ def follow(sight: Sight, found: Lookups, now: datetime) -> Result:
         else:
             result.changed.append(Changed(pod, values_of(pod, POD_FIELDS)))
         _copy_pod(pod, one, found)
-    result.changed += close_unseen(sight.pods, {one.uid for one in seen.pods})
+    result.changed += close_unseen(sight.pods, {one.uid for one in seen.pods}, found.seen_until)
     row.pool_id = row.pool_id or _pool_of(seen, found)
     result.events = _follow_stages(sight)
     row.version = seen.version
@@ -112,13 +112,16 @@ def _copy_pod(pod: Pod, one: SeenPod, found: Lookups) -> None:
     pod.estimated = False
 
 
-def close_unseen(pods: Iterable[Pod], shown: set[str]) -> list[Changed]:
-    """Close the open pods a look did not show, where they were last seen."""
+def close_unseen(pods: Iterable[Pod], shown: set[str], until: datetime | None) -> list[Changed]:
+    """Close the open pods a look did not show, where they were last seen.
+
+    They were surely there `until` the last time the cluster's rows were in step with it.
+    """
     closed: list[Changed] = []
     for pod in pods:
         if pod.closed_at is None and pod.uid not in shown:
             closed.append(Changed(pod, values_of(pod, POD_FIELDS)))
-            pod.closed_at = max(pod.seen_at, pod.scheduled_at or pod.seen_at)
+            pod.closed_at = max(pod.seen_at, pod.scheduled_at or pod.seen_at, until or pod.seen_at)
             pod.estimated = True
     return closed
 
