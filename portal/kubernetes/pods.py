@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from portal.kubernetes import quantities
+from portal.kubernetes import quantities, starting
 from portal.kubernetes.port import DEVICES, Manifest
 from portal.kubernetes.times import moment, told_moment
 from portal.workloads.seen import SeenPod
@@ -60,6 +60,7 @@ def seen(item: Manifest, *, devices: int, is_deleted: bool) -> SeenPod:
     metadata, spec = item["metadata"], item.get("spec", {})
     amounts = requests(spec)
     scheduled_at = _scheduled_at(item)
+    start = starting.times(item)
     return SeenPod(
         uid=metadata["uid"],
         name=metadata["name"],
@@ -72,6 +73,10 @@ def seen(item: Manifest, *, devices: int, is_deleted: bool) -> SeenPod:
         guaranteed=(spec.get("priorityClassName") or "").startswith(GUARANTEED),
         created_at=moment(metadata["creationTimestamp"]),
         scheduled_at=scheduled_at,
+        mounted_at=start.mounted_at,
+        initialized_at=start.initialized_at,
+        started_at=start.started_at,
+        restarts=start.restarts,
         ready_at=_ready_at(item),
         stopping_at=_stopping_at(metadata),
         closed_at=_closed_at(item, scheduled_at, is_deleted=is_deleted),

@@ -13,7 +13,7 @@ from math import gcd
 from typing import Any
 
 from portal.inventory.services import SeenNode
-from portal.kubernetes import pending, placing, pods, quantities, terms
+from portal.kubernetes import pending, placing, pods, quantities, reach, terms
 from portal.kubernetes.owning import Families
 from portal.kubernetes.port import POOL, ClusterPort, Listing, Manifest
 from portal.kubernetes.times import moment
@@ -95,7 +95,7 @@ def workloads(found: Read, resources: Collection[str]) -> list[SeenWorkload]:
     families = Families(owners)
     grouped = _group(found.pods, resources, families)
     refusals = _refusals(found.events, families)
-    room = pending.room(found.nodes, found.pods, resources)
+    room = reach.room(found.nodes, found.pods)
     seen: list[SeenWorkload] = []
     for uid in filter(families.is_root, owners):
         shape = _shape(families, uid, resources)
@@ -105,7 +105,7 @@ def workloads(found: Read, resources: Collection[str]) -> list[SeenWorkload]:
         if uid not in deleted or _end_is_known(sight):
             seen.append(_workload(sight, room, is_deleted=uid in deleted))
             grouped.pop(uid, None)
-    return seen + [_orphan(uid, members) for uid, members in grouped.items()]
+    return seen + [_orphan(uid, members, room) for uid, members in grouped.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,26 +186,26 @@ def _words(said: object) -> str:
     return str(said or "").replace("\x00", "")
 
 
-def _workload(sight: _Sight, room: pending.Room, *, is_deleted: bool) -> SeenWorkload:
+def _workload(sight: _Sight, room: reach.Room, *, is_deleted: bool) -> SeenWorkload:
     owner, shape = sight.owner, sight.shape
     metadata, template = owner["metadata"], shape.template
     amounts = pods.requests(template)
     members = tuple(pod for _, pod in sight.members)
     ended, ended_at = _ending(owner, members, is_deleted=is_deleted)
-    reason, message = ("", "")
+    reason = pending.NOTHING
     if ended is None:
         manifests = [item for item, _ in sight.members]
         # The warning outlives the refusal by an hour; it stands while pods are missing.
         missing = sum(pod.closed_at is None for pod in members) < shape.replicas
         refusal = sight.refusal if missing else ""
-        reason, message = pending.why(owner, manifests, refusal, room)
+        reason = pending.why(owner, manifests, refusal, room)
     return SeenWorkload(
         uid=metadata["uid"],
         name=metadata["name"],
         owner_kind=owner.get("kind", "Job"),
         namespace=metadata.get("namespace", ""),
         submitted_at=moment(metadata["creationTimestamp"]),
-        version=_version([owner, *(item for item, _ in sight.members)], reason + message),
+        version=_version([owner, *(item for item, _ in sight.members)], reason),
         tasks=shape.tasks,
         gpu_milli=1000 * shape.devices,
         cpu_milli=quantities.milli(amounts.get("cpu", "0")),
@@ -214,8 +214,9 @@ def _workload(sight: _Sight, room: pending.Room, *, is_deleted: bool) -> SeenWor
         pool=(template.get("nodeSelector") or {}).get(POOL, ""),
         ended=ended,
         ended_at=ended_at,
-        cluster_reason=reason,
-        cluster_message=message,
+        cluster_reason=reason.word,
+        cluster_message=_words(reason.sentence),
+        cluster_detail=reason.detail,
         **terms.read(owner, shape.tasks),
     )
 
@@ -235,13 +236,15 @@ def _ending(
     return WorkloadState.CANCELLED, max([asked, *ends])
 
 
-def _version(manifests: Iterable[Manifest], words: str) -> str:
+def _version(manifests: Iterable[Manifest], reason: pending.Reason) -> str:
     """Changes whenever one of the objects, or what is said of them, does."""
     marks = sorted(f"{m['metadata']['uid']}@{m['metadata']['resourceVersion']}" for m in manifests)
-    return blake2b("\n".join([*marks, words]).encode(), digest_size=16).hexdigest()
+    said = [reason.word, reason.sentence, *(f"{k}={v}" for k, v in sorted(reason.detail.items()))]
+    text = "\n".join([*marks, *said]).encode(errors="replace")
+    return blake2b(text, digest_size=16).hexdigest()
 
 
-def _orphan(uid: str, members: list[_Member]) -> SeenWorkload:
+def _orphan(uid: str, members: list[_Member], room: reach.Room) -> SeenWorkload:
     """A bare pod, or the last pods of a job that is gone already."""
     first, pod = members[0]
     bare = first["metadata"]["uid"] == uid
@@ -252,13 +255,15 @@ def _orphan(uid: str, members: list[_Member]) -> SeenWorkload:
         failed = any(one.why for one in seen)
         ended = WorkloadState.FAILED if failed else WorkloadState.SUCCEEDED
         ended_at = max(one.closed_at for one in seen if one.closed_at is not None)
+    manifests = [item for item, _ in members]
+    reason = pending.why(first, manifests, "", room) if ended is None else pending.NOTHING
     return SeenWorkload(
         uid=uid,
         name=first["metadata"]["name"],
         owner_kind="Pod" if bare else "",
         namespace=first["metadata"].get("namespace", ""),
         submitted_at=min(one.created_at for one in seen),
-        version=_version([item for item, _ in members], ""),
+        version=_version(manifests, reason),
         tasks=1 if bare else len(seen),
         gpu_milli=pod.gpu_milli,
         cpu_milli=pod.cpu_milli,
@@ -267,5 +272,8 @@ def _orphan(uid: str, members: list[_Member]) -> SeenWorkload:
         pool=(first.get("spec", {}).get("nodeSelector") or {}).get(POOL, ""),
         ended=ended,
         ended_at=ended_at,
+        cluster_reason=reason.word,
+        cluster_message=_words(reason.sentence),
+        cluster_detail=reason.detail,
         orphan=not bare,
     )

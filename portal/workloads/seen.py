@@ -3,7 +3,8 @@
 Whoever reads a cluster hands these over; times are UTC, amounts are of one task.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from portal.workloads.models import Kind, WorkloadState
@@ -14,7 +15,9 @@ class SeenPod:
     """One pod. `why` is why it stops or ended: preempted, node_lost, evicted, failed.
 
     `devices` are (index, milli) pairs where the cluster tells them; `guaranteed` says whether it
-    carries the class of work within the guarantee.
+    carries the class of work within the guarantee. Once it has a node its volumes are mounted, its
+    init containers (if it has any) end, and its containers start when their images are there;
+    `restarts` is how often they began anew.
     """
 
     uid: str
@@ -28,6 +31,10 @@ class SeenPod:
     priority_class: str = ""
     guaranteed: bool = False
     scheduled_at: datetime | None = None
+    mounted_at: datetime | None = None
+    initialized_at: datetime | None = None
+    started_at: datetime | None = None
+    restarts: int = 0
     ready_at: datetime | None = None
     stopping_at: datetime | None = None
     closed_at: datetime | None = None
@@ -69,4 +76,5 @@ class SeenWorkload:
     ended_at: datetime | None = None
     cluster_reason: str = ""
     cluster_message: str = ""
+    cluster_detail: Mapping[str, object] = field(default_factory=dict)
     orphan: bool = False

@@ -14,13 +14,16 @@ PLAIN = (
     "name", "owner_kind", "namespace", "person", "kind", "priority", "tasks", "min_tasks",
     "gpu_milli", "cpu_milli", "memory_mib", "preemptible", "duration_seconds", "save_seconds",
     "restore_seconds", "last_saved_at", "submitted_at", "cluster_reason", "cluster_message",
+    "cluster_detail",
 )  # fmt: skip
 WORKLOAD_FIELDS = (
     *PLAIN, "team_id", "user_id", "pool_id", "reservation_id", "state", "admitted_at",
     "scheduled_at", "ready_at", "ended_at", "preemptions", "version",
 )  # fmt: skip
 POD_TIMES = ("scheduled_at", "ready_at", "stopping_at", "closed_at")
-POD_FIELDS = (*POD_TIMES, "node_id", "devices", "why", "estimated")
+START_TIMES = ("mounted_at", "initialized_at", "started_at")
+"""Once known they stay: what tells them is gone as soon as the pod restarts or ends."""
+POD_FIELDS = (*POD_TIMES, *START_TIMES, "restarts", "node_id", "devices", "why", "estimated")
 
 
 class Changed(NamedTuple):
@@ -106,6 +109,9 @@ def _first_charge(row: Workload, one: SeenPod, found: Lookups) -> ChargedTo:
 def _copy_pod(pod: Pod, one: SeenPod, found: Lookups) -> None:
     for name in POD_TIMES:
         setattr(pod, name, getattr(one, name))
+    for name in START_TIMES:
+        setattr(pod, name, getattr(pod, name) or getattr(one, name))
+    pod.restarts = max(pod.restarts, one.restarts)
     pod.node_id = found.nodes[one.node][0] if one.node in found.nodes else pod.node_id
     pod.devices = [list(pair) for pair in one.devices]
     pod.why = one.why
