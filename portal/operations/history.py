@@ -16,6 +16,7 @@ from portal.kubernetes import ports
 from portal.kubernetes.simulated import building, slices
 from portal.operations import cycle, organisation, tenants
 from portal.operations.story import Teller
+from portal.scheduling import services as scheduling
 from portal.teams.models import Team
 
 LENGTH = timedelta(days=21)
@@ -26,6 +27,8 @@ STEPS = (
     (timedelta(days=3), timedelta(hours=1)),
     (LENGTH, timedelta(hours=2)),
 )
+FORETOLD = timedelta(days=3)
+"""For so long before the day forecasts were made, so that there are some to judge."""
 CLUSTER = "seoul-1"
 Say = Callable[[str], None]
 
@@ -69,6 +72,8 @@ def build(*, until: datetime, say: Say) -> None:
         teller.tell(now)
         cycle.turn(cluster_id=cluster.pk, now=now)
         tenants.use_open_reservations(now=now)
+        if until - now <= FORETOLD and number % 4 == 0:
+            scheduling.make_forecasts(cluster_id=cluster.pk, now=now)
         if number % 50 == 0:
             say(f"  {(now - begins).days:>2} of {LENGTH.days} days")
     finance.compute_open(now=until)
