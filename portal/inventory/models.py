@@ -97,6 +97,14 @@ class Pool(models.Model):
     gpu_equivalent_milli = models.PositiveIntegerField(default=1000)
     topology_levels = models.JSONField(default=list, blank=True)
     position = models.PositiveIntegerField(default=0, help_text="cheapest first")
+    grace_seconds = models.PositiveIntegerField(
+        default=600, db_default=600,
+        help_text="how long a stopped pod, and a disruption budget, may keep its GPUs",
+    )  # fmt: skip
+    runtime_class = models.CharField(
+        max_length=63, blank=True, default="", db_default="",
+        help_text="RuntimeClass its jobs are isolated by; a team's own comes first",
+    )  # fmt: skip
     created_at = models.DateTimeField()
 
     class Meta:

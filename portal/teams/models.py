@@ -69,6 +69,10 @@ class Team(models.Model):
     name = models.CharField(max_length=120)
     cost_centre = models.CharField(max_length=40, blank=True)
     hue = models.PositiveSmallIntegerField(default=1, help_text="which of the team colours, 1 to 8")
+    runtime_class = models.CharField(
+        max_length=63, blank=True, default="", db_default="",
+        help_text="RuntimeClass its jobs are isolated by; empty: the pool's",
+    )  # fmt: skip
     created_at = models.DateTimeField()
 
     class Meta:
