@@ -194,3 +194,34 @@ class StageEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.workload_id} {self.state}"
+
+
+class Admission(models.Model):
+    """A job that was let start: on which nodes, as what; open until it is stopped or over.
+
+    While it is open its devices count as taken, also those that its pods do not hold yet.
+    `placements` are [node, tasks] pairs. It is written before the cluster is asked, so that a
+    worker that dies in between has given away nothing twice.
+    """
+
+    workload = models.ForeignKey(Workload, on_delete=models.CASCADE, related_name="admissions")
+    pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="admissions")
+    tick_id = models.BigIntegerField(help_text="the tick that decided it")
+    tasks = models.PositiveIntegerField()
+    placements = models.JSONField()
+    charged_to = models.CharField(max_length=12, choices=ChargedTo.choices)
+    at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    why = models.CharField(max_length=40, blank=True, help_text="preempted, not_started, …")
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workload"], condition=Q(ended_at__isnull=True), name="one_open_admission"
+            ),
+            models.UniqueConstraint(fields=["workload", "tick_id"], name="one_admission_a_tick"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.workload_id} by {self.tick_id}"
