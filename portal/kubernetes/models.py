@@ -4,6 +4,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from portal.inventory.models import Cluster
+from portal.workloads.models import Workload
 
 
 class ReadMark(models.Model):
@@ -142,3 +143,87 @@ class RayGroup(models.Model):
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name} {self.group}"
+
+
+class StopState(models.TextChoices):
+    """How far a job that makes room has come."""
+
+    ASKED = "asked", _("Asked to stop")
+    BLOCKED = "blocked", _("Kept by a disruption budget")
+    OVERDUE = "overdue", _("Past its grace period")
+    STUCK = "stuck", _("Stuck: its GPUs stay taken")
+    REFUSED = "refused", _("The cluster refused")
+    GONE = "gone", _("Gone")
+    DROPPED = "dropped", _("Not needed any more")
+
+
+class Stop(models.Model):
+    """A job that makes room for another: open until its pods are gone, or it need not any more.
+
+    `tasks` is how many of it go; null is all. `resumes` says that we suspended it, so that we let
+    it start again also where jobs else start by themselves.
+    """
+
+    workload = models.ForeignKey(Workload, on_delete=models.CASCADE, related_name="stops")
+    made_for = models.ForeignKey(
+        Workload, on_delete=models.SET_NULL, null=True, related_name="stops_for_it"
+    )
+    tick_id = models.BigIntegerField(help_text="the tick that decided it")
+    why = models.CharField(max_length=40)
+    tasks = models.PositiveIntegerField(null=True)
+    opened_at = models.DateTimeField()
+    state = models.CharField(max_length=12, choices=StopState.choices, default=StopState.ASKED)
+    message = models.TextField(blank=True, help_text="the cluster's own words")
+    resumes = models.BooleanField(default=False)
+    closed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workload"],
+                condition=models.Q(closed_at__isnull=True),
+                name="one_open_stop",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.workload_id} for {self.made_for_id}"
+
+
+class Verb(models.TextChoices):
+    """What a cluster is asked of a job."""
+
+    START = "start", _("Start")
+    SUSPEND = "suspend", _("Suspend")
+    UNGATE = "ungate", _("Let a pod start")
+    SHRINK = "shrink", _("Run with fewer tasks")
+    EVICT = "evict", _("Evict a pod")
+    DELETE = "delete", _("Delete a pod")
+
+
+class Ask(models.Model):
+    """One thing asked of a cluster for one job, and its answer; empty is "done".
+
+    `changes` are [field, was, now] each. What is asked again and again until it is answered, such
+    as an eviction that a budget forbids, is one row that counts.
+    """
+
+    workload = models.ForeignKey(Workload, on_delete=models.CASCADE, related_name="asks")
+    tick_id = models.BigIntegerField()
+    verb = models.CharField(max_length=8, choices=Verb.choices)
+    kind = models.CharField(max_length=40)
+    namespace = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    changes = models.JSONField(default=list)
+    at = models.DateTimeField()
+    last_at = models.DateTimeField()
+    times = models.PositiveIntegerField(default=1)
+    answer = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["workload", "-id"], name="ask_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.kind} {self.namespace}/{self.name}"
