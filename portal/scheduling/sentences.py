@@ -20,6 +20,8 @@ __all__ = ["WORDS", "Names", "Said", "Sentence", "build", "reason_sentence"]
 
 WORDS = (*words_of_engine.IN_SHORT, *words_of_cluster.IN_SHORT)
 """Every word that can stand as a reason."""
+OURS = ("cluster_suspended", "cluster_gated")
+"""How a job waits for us in the cluster: says nothing that the engine's reason does not."""
 _BUILDERS = {**words_of_engine.BUILDERS, **words_of_cluster.BUILDERS}
 _IN_SHORT = {**words_of_engine.IN_SHORT, **words_of_cluster.IN_SHORT}
 
@@ -36,6 +38,7 @@ class Said:
     planned_start: datetime | None = None
     cluster_reason: str = ""
     cluster_message: str = ""
+    cluster_detail: Mapping[str, Any] = field(default_factory=dict)
 
 
 def build(said: Said, *, names: Names, zone: tzinfo = UTC, now: datetime | None = None) -> Sentence:
@@ -43,10 +46,9 @@ def build(said: Said, *, names: Names, zone: tzinfo = UTC, now: datetime | None 
     facts = Facts(said.detail, names, zone, now)
     if said.verb == Verb.WAIT:
         return _waiting(said, facts)
-    if said.cluster_reason and said.verb in ("", Verb.START):
-        return reason_sentence(
-            said.cluster_reason, {}, names=names, zone=zone, now=now, message=said.cluster_message
-        )
+    after = words_of_cluster.AFTER_PLACING if said.verb == Verb.RUN else _IN_SHORT
+    if said.cluster_reason in after and said.verb in ("", Verb.START, Verb.RUN):
+        return _in_the_cluster(said, facts)
     match said.verb:
         case Verb.START:
             return _starting(said)
@@ -93,11 +95,23 @@ def _in_short(word: str) -> str:
     return say(_in_short_marked(word)).text
 
 
+def _in_the_cluster(said: Said, facts: Facts) -> Sentence:
+    """What the cluster says, with what it counted and its own words."""
+    return reason_sentence(
+        said.cluster_reason, said.cluster_detail, names=facts.names, zone=facts.zone,
+        now=facts.now, message=said.cluster_message,
+    )  # fmt: skip
+
+
 def _waiting(said: Said, facts: Facts) -> Sentence:
+    """The engine's reason; beside it the cluster's, where pods are there already."""
     sentence = reason_sentence(
         said.reason, said.detail, names=facts.names, zone=facts.zone, now=facts.now
     )
     more = list(sentence.also)
+    if said.cluster_reason in _IN_SHORT and said.cluster_reason not in OURS:
+        there = _in_the_cluster(said, facts)
+        more += [_("In the cluster: %(sentence)s") % {"sentence": there.text}, *there.also]
     if said.planned_start is not None:
         when = moment(said.planned_start, facts.zone, facts.now)
         more.append(_("Planned to start at %(when)s.") % {"when": when})

@@ -186,6 +186,7 @@ def queue_row(
         planned_start=standing.planned_start if standing else None,
         cluster_reason=job.cluster_reason,
         cluster_message=job.cluster_message if visible else "",
+        cluster_detail=job.cluster_detail if visible else {},
     )
     return QueueRow(
         id=job.pk, visible=visible, name=job.name if visible else "",

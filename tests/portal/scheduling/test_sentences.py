@@ -84,6 +84,33 @@ EXAMPLES: list[tuple[str, dict[str, object], str]] = [
     ("cluster_fragmented", {"free_gpu_milli": 9000, "largest_on_one_node": 3000,
                             "needs_on_one_node": 8000},
      "9 GPUs are free in the cluster, but no node has more than 3; it needs 8 on one."),
+    ("cluster_gpu_short", {"largest_node": 8000, "needs_on_one_node": 16000, "resource": "g/gpu"},
+     "It needs 16 GPUs on one node, and the largest it may use has 8."),
+    ("cluster_gpu_short", {"largest_node": 0, "needs_on_one_node": 1000, "resource": "g/mig-3g"},
+     "No node it may use offers g/mig-3g."),
+    ("cluster_gpu_short", {"largest_node": 8000, "needs_on_one_node": 8000, "resource": "g/gpu"},
+     "It needs 8 GPUs on one node, and the nodes it may use have too few free."),
+    ("cluster_gpu_short", {"largest_node": 8000, "needs_on_one_node": 1000, "resource": "g/gpu"},
+     "It needs 1 GPU, and the nodes it may use have too few free."),
+    ("cluster_cpu_memory", {"lacks": "cpu", "needs": 200_000, "largest": 96_000},
+     "It needs 200 CPU cores on one node; the largest has 96."),
+    ("cluster_cpu_memory", {"lacks": "memory", "needs": 65536, "largest": 786432},
+     "GPUs are free, but no such node has 64 GiB of memory left."),
+    ("cluster_taint", {"nodes": 1, "cordoned": 0},
+     "The one node with the labels it asks for is kept for other work (taint)."),
+    ("cluster_taint", {"nodes": 3, "cordoned": 3},
+     "All 3 nodes it may use take nothing new (cordoned or not ready)."),
+    ("cluster_affinity", {"by": "labels"}, "No node has the labels its pods ask for."),
+    ("cluster_affinity", {"by": "neighbours"},
+     "Nodes are free, but its rules about other pods forbid them."),
+    ("cluster_suspended", {"queue": "gpu"},
+     "It is suspended in the cluster, in the queue gpu of Kueue."),
+    ("cluster_gated", {"gates": ["evenshare.io/admission"]},
+     "Its pods are held back until Evenshare lets them in."),
+    ("cluster_gated", {"gates": ["a/b", "c/d"]},
+     "Its pods are held back by a scheduling gate: a/b, c/d."),
+    ("cluster_scheduler", {"scheduler": "volcano"},
+     "No scheduler has looked at its pods yet; they name volcano."),
 ]  # fmt: skip
 
 
@@ -136,6 +163,25 @@ def test_other_reasons_position_and_planned_start_follow() -> None:
         "Planned to start at 2026-11-03 10:30 KST.",
         "Number 3 in the queue.",
     )
+
+
+def test_while_it_waits_the_clusters_reason_stands_beside_the_engines() -> None:
+    said = Said(
+        Verb.WAIT, "pool_full", {"pool": "p1", "free_gpu_milli": 0, "needs_gpu_milli": 1000},
+        cluster_reason="cluster_affinity", cluster_message="0/1 nodes are available",
+        cluster_detail={"by": "labels"},
+    )  # fmt: skip
+    assert sentences.build(said, names=NAMES).also == (
+        "In the cluster: No node has the labels its pods ask for.",
+        "The cluster says: 0/1 nodes are available",
+    )
+
+
+def test_a_job_with_its_gpus_says_what_its_start_waits_for() -> None:
+    said = Said(Verb.RUN, charged_to="guaranteed", cluster_reason="cluster_volume")
+    assert sentences.build(said, names=NAMES).text == "A node is chosen; it waits for its volume."
+    said = Said(Verb.RUN, charged_to="guaranteed", cluster_reason="cluster_gpu_short")
+    assert sentences.build(said, names=NAMES).text == "It runs within the team's guarantee."
 
 
 def test_once_started_the_cluster_has_the_word() -> None:
