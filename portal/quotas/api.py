@@ -5,15 +5,16 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from portal.common import clock
-from portal.common.api import Paging
+from portal.common.api import CREATED, Paging, once
 from portal.inventory import parameters
-from portal.quotas import selectors
+from portal.quotas import orders, selectors, services
 from portal.quotas.selectors import QuotaRow
 from portal.teams import selectors as teams
+from portal.teams.middleware import access_of
 
 
 class QuotaListView(APIView):
-    """Quotas that hold at an instant; a change is asked for by a request."""
+    """Quotas that hold at an instant; a POST sets a pool's figures, for those who decide."""
 
     def get(self, request: Request) -> Response:
         """Filter by `team` and `pool`; `at` is an instant with its offset, by default now."""
@@ -27,6 +28,52 @@ class QuotaListView(APIView):
         paging = Paging()
         page = paging.paginate_queryset(rows, request, view=self)
         return paging.get_paginated_response([_quota(row, names) for row in page or []])
+
+    def post(self, request: Request) -> Response:
+        """Set figures of teams in a pool, all or none.
+
+        `pool`, `valid_from` (default: now) and `changes`: per team all its figures, those left out
+        are not set; with `seen`, the newest change one has read, it loses to a later one.
+        """
+
+        def act() -> Response:
+            order = orders.read(request.data, access=access_of(request._request), now=clock.now())
+            saved = services.change_all(
+                pool_id=order.pool_id, wanted=order.wanted, actor_id=request.user.pk,
+                valid_from=order.valid_from, now=order.now,
+            )  # fmt: skip
+            names = teams.team_names()
+            rows = [_quota(selectors.row_of(row), names) for row in saved]
+            return Response({"results": rows}, status=CREATED)
+
+        return once(request, act)
+
+
+class QuotaHistoryView(APIView):
+    """What a team had, has and will have in a pool."""
+
+    def get(self, request: Request, team_id: int, pool_id: int) -> Response:
+        """All figures by date, the oldest first."""
+        names = teams.team_names()
+        rows = selectors.list_history(team_id=team_id, pool_id=pool_id)
+        paging = Paging()
+        page = paging.paginate_queryset(rows, request, view=self)
+        return paging.get_paginated_response([_quota(row, names) for row in page or []])
+
+
+class QuotaUndoView(APIView):
+    """The newest change of a team's figures in a pool is taken back."""
+
+    def post(self, request: Request, quota_id: int) -> Response:
+        """No body; the figures from before hold again."""
+
+        def act() -> Response:
+            now = clock.now()
+            rows = services.undo(quota_id=quota_id, actor_id=request.user.pk, now=now)
+            names = teams.team_names()
+            return Response({"results": [_quota(selectors.row_of(r), names) for r in rows]})
+
+        return once(request, act)
 
 
 def _quota(row: QuotaRow, names: dict[int, str]) -> dict[str, object]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from portal.inventory.calendar import FOREVER, Period, Span, clip, steps
 from portal.quotas.models import Quota
@@ -73,6 +73,15 @@ def list_history(*, team_id: int, pool_id: int) -> list[QuotaRow]:
     """Every figure the team had, has and will have in the pool, oldest first."""
     rows = Quota.objects.filter(team_id=team_id, pool_id=pool_id).order_by("valid_from")
     return [row_of(q) for q in rows]
+
+
+def newest_ids(*, pool_id: int, team_ids: Iterable[int] | None = None) -> dict[int, int]:
+    """Per team the id of its newest change in the pool: who has seen it has seen the latest."""
+    rows = Quota.objects.filter(pool_id=pool_id)
+    if team_ids is not None:
+        rows = rows.filter(team_id__in=list(team_ids))
+    pairs = rows.order_by().values_list("team_id").annotate(newest=Max("id"))
+    return dict(pairs)
 
 
 def quota_steps(

@@ -5,4 +5,12 @@ from django.urls import path
 from portal.quotas import api
 
 app_name = "quotas"
-api_patterns = [path("quotas", api.QuotaListView.as_view(), name="api-quota-list")]
+api_patterns = [
+    path("quotas", api.QuotaListView.as_view(), name="api-quota-list"),
+    path(
+        "teams/<int:team_id>/quotas/<int:pool_id>",
+        api.QuotaHistoryView.as_view(),
+        name="api-quota-history",
+    ),
+    path("quotas/<int:quota_id>/undo", api.QuotaUndoView.as_view(), name="api-quota-undo"),
+]
