@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from portal.finance.models import Month, Statement
 from portal.inventory.models import Cluster, Node, Pool
+from portal.quotas.models import Quota
 from portal.requests.models import Request, RequestKind, RequestState
 from portal.reservations.models import Reservation
 from portal.scheduling.models import Decision, Tick, TickState, Verb
@@ -26,6 +27,7 @@ class Side:
     workload: Workload
     request: Request
     reservation: Reservation
+    quota: Quota
     statement: Statement
 
 
@@ -48,6 +50,7 @@ class World:
             "workload_id": side.workload.pk,
             "request_id": side.request.pk,
             "reservation_id": side.reservation.pk,
+            "quota_id": side.quota.pk,
             "statement_id": side.statement.pk,
             "cluster_id": self.cluster.pk,
             "pool_id": self.pool.pk,
@@ -86,6 +89,7 @@ def _a_side(team: Team, pool: Pool, now: datetime) -> Side:
         workload=a_workload(team, pool, now),
         request=_a_request(team, pool, asker, now),
         reservation=reservation,
+        quota=builders.a_quota(team, pool, guaranteed=2),
         statement=_a_statement(team, now),
     )
 

@@ -27,6 +27,7 @@ PAGES = (
     ("requests:list", gettext_lazy("Requests")),
     ("dashboards:queue", gettext_lazy("Queue")),
     ("dashboards:capacity", gettext_lazy("Capacity")),
+    ("requests:quotas", gettext_lazy("Quotas")),
     ("finance:costs", gettext_lazy("Costs")),
     ("admin:index", gettext_lazy("Admin")),
 )

@@ -14,7 +14,8 @@ from portal.common import clock
 from portal.common.api import CREATED, Paging, PreconditionFailed, check_if_match, etag, once
 from portal.common.errors import Conflict, Invalid, Missing
 from portal.inventory import parameters
-from portal.requests import asking, examining, forms, presenting, selectors, services
+from portal.quotas import orders
+from portal.requests import asking, effects, examining, forms, presenting, selectors, services
 from portal.requests.models import Request as Row
 from portal.requests.models import RequestKind, RequestState
 from portal.requests.selectors import Tab
@@ -69,6 +70,19 @@ class CheckView(APIView):
         priced = access.holds(COST, team_id=row.team_id)
         found = examining.examine(row, now, with_price=priced)
         return Response(presenting.examined(found, row, now, priced=priced))
+
+
+class QuotaEffectsView(APIView):
+    """What a change of a pool's quotas would change, and for whom; nothing is written."""
+
+    def post(self, request: Request) -> Response:
+        """The body is that of a change of quotas."""
+        now = clock.now()
+        order = orders.read(request.data, access=access_of(request._request), now=now)
+        found = effects.of(
+            pool_id=order.pool_id, wanted=order.wanted, valid_from=order.valid_from, now=now
+        )
+        return Response(presenting.effects(found))
 
 
 class RequestDetailView(APIView):

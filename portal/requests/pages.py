@@ -166,11 +166,7 @@ def _figures(row: Request, now: datetime) -> list[tuple[str, str]]:
     had: Mapping[str, int | None] = {}
     if row.state in OPEN:
         had = quota_figures.get(team_id=row.team_id, pool_id=row.pool_id, at=now)
-    labels = {
-        "guaranteed": _("Guaranteed"), "limit": _("Limit"),
-        "borrowing_limit": _("Borrowing limit"), "lending_limit": _("Lending limit"),
-        "weight": _("Weight"), "per_user_limit": _("Limit per person"),
-    }  # fmt: skip
+    labels = figure_labels()
     pairs: list[tuple[str, str]] = []
     for name in FIGURES:
         wanted = figure(getattr(row, name))
@@ -179,6 +175,26 @@ def _figures(row: Request, now: datetime) -> list[tuple[str, str]]:
         pairs.append((labels[name], wanted))
     begins = formats.when(row.starts_at, now) if row.starts_at else _("as soon as it is approved")
     return [*pairs, (_("From"), begins)]
+
+
+def figure_labels() -> dict[str, str]:
+    """The figures of a quota in words, by column."""
+    return {
+        "guaranteed": _("Guaranteed"), "limit": _("Limit"),
+        "borrowing_limit": _("Borrowing limit"), "lending_limit": _("Lending limit"),
+        "weight": _("Weight"), "per_user_limit": _("Limit per person"),
+    }  # fmt: skip
+
+
+def differences(
+    was: Mapping[str, int | None], now: Mapping[str, int | None]
+) -> list[tuple[str, str, str]]:
+    """Word, before and after of each figure that changed."""
+    return [
+        (label, figure(was.get(name)), figure(now.get(name)))
+        for name, label in figure_labels().items()
+        if was.get(name) != now.get(name)
+    ]
 
 
 def figure(value: int | None) -> str:

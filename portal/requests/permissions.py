@@ -6,7 +6,9 @@ cost, which the pages ask themselves. The calendar is open to everyone with a ro
 
 from collections.abc import Mapping
 
+from portal.quotas import permissions as quotas
 from portal.requests.models import Request
+from portal.teams.models import Team
 from portal.teams.permissions import (
     ANY_ROLE,
     ASK,
@@ -22,6 +24,12 @@ from portal.teams.permissions import (
 def team_of(kwargs: Mapping[str, object]) -> int | Unknown | None:
     """The team a request belongs to."""
     found = Request.objects.filter(pk=str(kwargs["request_id"])).values_list("team_id", flat=True)
+    return next(iter(found), UNKNOWN)
+
+
+def team_named(kwargs: Mapping[str, object]) -> int | Unknown | None:
+    """The team an address names."""
+    found = Team.objects.filter(pk=str(kwargs["team_id"])).values_list("pk", flat=True)
     return next(iter(found), UNKNOWN)
 
 
@@ -43,6 +51,12 @@ RULES: dict[str, Rule] = {
     "requests:reject": _DECIDE,
     "requests:release": _ASK,
     "requests:comment": _TALK,
+    "requests:quotas": anywhere(),
+    "requests:quota-pool": anywhere(read=DECIDE, write=DECIDE),
+    "requests:quota-effects": anywhere(read=DECIDE, write=DECIDE),
+    "requests:quota-history": of_team(team_named, read=ANY_ROLE),
+    "requests:quota-undo": of_team(quotas.team_of, read=DECIDE, write=DECIDE),
+    "api-quota-effects": anywhere(read=DECIDE, write=DECIDE),
     "api-request-list": anywhere(write=ASK),
     "api-request-check": anywhere(read=ASK, write=ASK),
     "api-request-detail": of_team(team_of, read=ANY_ROLE, write=ASK),

@@ -7,6 +7,7 @@ from typing import Any
 
 from portal.inventory.calendar import FOREVER
 from portal.requests import kinds, words
+from portal.requests.effects import Effects
 from portal.requests.examining import Examined
 from portal.requests.models import Request, RequestKind
 from portal.requests.quota_figures import FIGURES
@@ -74,6 +75,28 @@ def examined(
         for way in body["ways"]:
             way.pop("price", None)
     return body
+
+
+def effects(found: Effects) -> dict[str, Any]:
+    """What a change of quotas would do; the refusal as a problem's code and words."""
+    refusal = found.refusal
+    return {
+        "fits": refusal is None,
+        "valid_from": text(found.from_at),
+        "before": plain(found.before),
+        "after": plain(found.after),
+        "changes": [
+            {
+                "team": {"id": c.team_id, "name": c.team}, "before": dict(c.before),
+                "after": dict(c.after), "sentences": list(c.lines),
+            }
+            for c in found.changed
+        ],
+        "sentences": list(found.others),
+        "refusal": None
+        if refusal is None
+        else {"code": refusal.code, "title": str(refusal.message), "details": refusal.details},
+    }  # fmt: skip
 
 
 def plain(value: Any) -> Any:

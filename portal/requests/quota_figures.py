@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from portal.quotas import selectors as quotas
+from portal.quotas.selectors import QuotaRow
 
 FIGURES = (
     "guaranteed", "limit", "borrowing_limit", "lending_limit", "weight", "per_user_limit",
@@ -12,7 +13,11 @@ FIGURES = (
 
 def get(*, team_id: int, pool_id: int, at: datetime) -> dict[str, int | None]:
     """A team's quota in a pool by column; without one it is guaranteed nothing, without limits."""
-    found = quotas.get_quota(team_id=team_id, pool_id=pool_id, at=at)
+    return of(quotas.get_quota(team_id=team_id, pool_id=pool_id, at=at))
+
+
+def of(found: QuotaRow | None) -> dict[str, int | None]:
+    """The figures of a quota by column, or of having none."""
     if found is None:
         return {**dict.fromkeys(FIGURES, None), "guaranteed": 0}
     return {name: getattr(found, name) for name in FIGURES}

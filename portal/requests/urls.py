@@ -3,7 +3,7 @@
 from django.urls import path
 
 from portal.requests import api
-from portal.requests.views import inbox, moves, quota, reserve
+from portal.requests.views import inbox, matrix, moves, quota, reserve
 
 app_name = "requests"
 page_patterns = [
@@ -19,8 +19,14 @@ page_patterns = [
     path("requests/<int:request_id>/reject/", moves.reject, name="reject"),
     path("requests/<int:request_id>/release/", moves.release, name="release"),
     path("requests/<int:request_id>/comments/", moves.comment, name="comment"),
+    path("quotas/", matrix.show, name="quotas"),
+    path("quotas/pools/<int:pool_id>/", matrix.pool, name="quota-pool"),
+    path("quotas/pools/<int:pool_id>/effects/", matrix.look, name="quota-effects"),
+    path("quotas/<int:team_id>/<int:pool_id>/", matrix.history, name="quota-history"),
+    path("quotas/changes/<int:quota_id>/undo/", matrix.undo, name="quota-undo"),
 ]
 api_patterns = [
+    path("quotas/effects", api.QuotaEffectsView.as_view(), name="api-quota-effects"),
     path("requests", api.RequestListView.as_view(), name="api-request-list"),
     path("requests/check", api.CheckView.as_view(), name="api-request-check"),
     path("requests/<int:request_id>", api.RequestDetailView.as_view(), name="api-request-detail"),
