@@ -18,7 +18,7 @@ from portal.common import clock
 from portal.inventory.models import Node, NodeState, Pool, Sharing
 from portal.quotas.models import Quota
 from portal.reservations.models import Source
-from portal.scheduling import holding, naming, policies, reading
+from portal.scheduling import expecting, holding, naming, policies, reading
 from portal.scheduling.models import Policy
 from portal.scheduling.reading import Rows
 from portal.scheduling.work import Work, freeze_work
@@ -47,14 +47,16 @@ def freeze(*, cluster_id: int, now: datetime) -> Frozen:
     rows = reading.read(cluster_id=cluster_id, now=now)
     policy = policies.get_policy(cluster_id=cluster_id, now=now)
     last = policies.last_tick(cluster_id=cluster_id)
-    return build(rows, policy, policies.effective(policy, last=last, now=now), now)
+    rules = policies.rules_of(policy, cluster_id=cluster_id)
+    return build(rows, policy, policies.effective(rules, last=last, now=now), now)
 
 
 def build(rows: Rows, policy: Policy | None, rules: engine.Policy, now: datetime) -> Frozen:
     """Build the snapshot of what was read."""
     moment = clock.whole_seconds(now)
     known = frozenset(row.id for row in rows.teams)
-    holdings = holding.hold(rows.pods, {node.pk: node for node in rows.nodes})
+    to_come = expecting.expected(rows.admissions, rows.workloads, rows.pods, rows.nodes)
+    holdings = holding.hold([*rows.pods, *to_come], {node.pk: node for node in rows.nodes})
     reservations = _reservations(rows, known)
     work = freeze_work(rows, holdings, reservations, moment)
     snapshot = engine.Snapshot(

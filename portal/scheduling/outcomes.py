@@ -80,7 +80,7 @@ def pod_charges(frozen: Frozen, plan: engine.Plan) -> dict[int, str]:
         for run in plan.running
         if run.workload in frozen.work.rows
         for pod_id in frozen.work.pods.get(run.workload, ())
-        if frozen.charges.get(pod_id) != run.charged_to
+        if frozen.charges.get(pod_id, run.charged_to) != run.charged_to
     }
 
 

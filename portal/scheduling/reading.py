@@ -5,7 +5,7 @@ plain tuples: a model instance costs twice as much.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -19,6 +19,8 @@ from portal.scheduling.models import Standing, Verb
 from portal.teams import selectors as teams
 from portal.teams.selectors import TeamRow
 from portal.usage.models import DecayedUse
+from portal.workloads import admissions
+from portal.workloads.admissions import Admitted
 from portal.workloads.models import OPEN_STATES, Pod, Workload
 
 ESTIMATE_WINDOW = timedelta(days=30)
@@ -85,6 +87,8 @@ class Rows:
     """Workload id → the workload the newest decision stops it for."""
     estimates: dict[int, int]
     """Team id → seconds nine in ten of its jobs did not pass."""
+    admissions: list[Admitted] = field(default_factory=list)
+    """What was let start, whether its pods hold their devices by now or not."""
 
 
 def read(*, cluster_id: int, now: datetime) -> Rows:
@@ -119,6 +123,7 @@ def read(*, cluster_id: int, now: datetime) -> Rows:
         pods=pods,
         preempted_for=_preempted_for(cluster_id),
         estimates=estimates(now=now),
+        admissions=admissions.list_open(cluster_id=cluster_id),
     )
 
 
