@@ -1,12 +1,13 @@
 """The policy of a cluster: the row's rules, completed by what only the portal knows."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db.models import F, Sum
 
-from portal.inventory.models import Node, NodeState
+from portal.inventory.models import Cluster, ClusterMode, Node, NodeState
 from portal.scheduling.models import Policy, Tick, TickState
 from scheduler_core import document
 from scheduler_core import model as engine
@@ -23,7 +24,8 @@ DEFAULT_RULES: dict[str, object] = {
     "aging_seconds_per_point": 3600,
     "seed": 0,
 }
-"""What a cluster without a policy row follows. Taking back is off: it needs a mode that can."""
+"""What a cluster without a policy row follows, but for taking back: that is on where the mode can."""
+TAKES_BACK = frozenset({ClusterMode.RECLAIM.value, ClusterMode.ADMISSION.value})
 
 
 def get_policy(*, cluster_id: int, now: datetime) -> Policy | None:
@@ -33,6 +35,19 @@ def get_policy(*, cluster_id: int, now: datetime) -> Policy | None:
         .order_by("-valid_from", "-id")
         .first()
     )
+
+
+def default_rules(mode: str) -> dict[str, object]:
+    """The rules of a cluster that nobody gave any: it takes back where its mode can carry it out."""
+    return {**DEFAULT_RULES, "preemption": {"enabled": mode in TAKES_BACK}}
+
+
+def rules_of(policy: Policy | None, *, cluster_id: int) -> Mapping[str, object]:
+    """The rules a cluster follows: its policy's, else those that go with its mode."""
+    if policy is not None:
+        rules: Mapping[str, object] = policy.rules
+        return rules
+    return default_rules(Cluster.objects.values_list("mode", flat=True).get(pk=cluster_id))
 
 
 def last_tick(*, cluster_id: int) -> Tick | None:
@@ -52,14 +67,14 @@ def seconds_since(last: Tick | None, *, now: datetime) -> int:
     return max(0, int((now - last.at) // timedelta(seconds=1)))
 
 
-def effective(policy: Policy | None, *, last: Tick | None, now: datetime) -> engine.Policy:
+def effective(given: Mapping[str, object], *, last: Tick | None, now: datetime) -> engine.Policy:
     """The engine's policy for this tick. Raises `document.Fault` for rules it does not know.
 
     The portal adds the time since the last tick, the organisation's capacity (decayed use counts
     across clusters, so one cluster's devices would be the wrong measure) and, for the hybrid
     placement, the mode it is in and since when.
     """
-    rules = document.parse_policy(dict(policy.rules) if policy else dict(DEFAULT_RULES))
+    rules = document.parse_policy(dict(given))
     capacity = rules.usage_capacity_milli
     if capacity is None:
         capacity = _organisation_capacity()

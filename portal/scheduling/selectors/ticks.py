@@ -102,7 +102,8 @@ def get_policy(*, cluster_id: int, now: datetime) -> PolicyRow | None:
             id=policy.pk, cluster_id=cluster_id, rules=policy.rules, valid_from=policy.valid_from,
             created_by_id=policy.created_by_id,
         )  # fmt: skip
-    if not Cluster.objects.filter(pk=cluster_id).exists():
+    mode = Cluster.objects.filter(pk=cluster_id).values_list("mode", flat=True).first()
+    if mode is None:
         return None
-    rules = dict(policies.DEFAULT_RULES)
+    rules = policies.default_rules(mode)
     return PolicyRow(id=0, cluster_id=cluster_id, rules=rules, valid_from=None, created_by_id=None)
