@@ -1,12 +1,14 @@
-"""The room's periodic work: the open months' statements, up to now."""
+"""The room's periodic work: the ledger's hourly sums and the open months' statements, up to now."""
 
 from celery import shared_task
 
 from portal.common import clock
 from portal.finance import services
+from portal.usage import services as usage
 
 
 @shared_task(name="finance.reckon")
 def reckon(**_: object) -> None:
-    """Work out every month that is not closed."""
+    """Bring the hourly sums up to date and work out every month that is not closed."""
+    usage.roll_up()
     services.compute_open(now=clock.now())

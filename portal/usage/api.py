@@ -1,19 +1,23 @@
-"""What was used: sums of the ledger over a period."""
+"""What was used: sums over a period, told apart by anything; and what monitoring measured."""
 
 from datetime import timedelta
+from typing import Any
 
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from portal.common import clock
-from portal.common.api import Paging
+from portal.common.api import Paging, once
 from portal.inventory import parameters
 from portal.teams import selectors as teams
 from portal.teams.middleware import access_of
 from portal.teams.permissions import ANY_ROLE
-from portal.usage import selectors
+from portal.usage import breakdown, selectors, services
+from portal.usage.breakdown import Dimension, UsePart
 from portal.usage.selectors import UsageSum
+from portal.usage.services import Measurement
 
 MONTH = timedelta(days=31)
 LONGEST = timedelta(days=400)
@@ -38,6 +42,74 @@ class UsageListView(APIView):
         paging = Paging()
         page = paging.paginate_queryset(rows, request, view=self)
         return paging.get_paginated_response([_sum(row, names) for row in page or []])
+
+
+class BreakdownListView(APIView):
+    """GPU-time held, estimated and measured, by whatever is asked for."""
+
+    def get(self, request: Request) -> Response:
+        """`by` one of team, department, pool, model, charged_to, person, workload; as in `usage`."""
+        from_at = parameters.instant(request, "from") or clock.now() - MONTH
+        period = parameters.window(request, now=from_at, default=MONTH, longest=LONGEST)
+        by = Dimension(parameters.one_of(request, "by", Dimension.values) or Dimension.TEAM)
+        team_id = parameters.whole(request, "team")
+        reach = access_of(request._request).teams(breakdown.roles_for(by))
+        if team_id is not None:
+            reach = frozenset({team_id}) if reach is None else reach & {team_id}
+        chosen = breakdown.Filter(
+            period.from_at, period.to_at, reach, parameters.whole(request, "pool")
+        )
+        paging = Paging()
+        page = paging.paginate_queryset(breakdown.break_down(by, chosen), request, view=self)
+        return paging.get_paginated_response([_part(row) for row in page or []])
+
+
+class MeasurementSerializer(serializers.Serializer[object]):
+    """One workload and hour."""
+
+    workload = serializers.IntegerField()
+    hour = serializers.DateTimeField()
+    measured_milli_seconds = serializers.IntegerField(min_value=0)
+    used_milli_seconds = serializers.IntegerField(min_value=0)
+
+
+class MeasuredBody(serializers.Serializer[object]):
+    """What one reading of the monitoring found."""
+
+    source = serializers.CharField(max_length=40)
+    measurements = MeasurementSerializer(many=True, max_length=10_000)
+
+
+class MeasuredListView(APIView):
+    """How busy devices were, as the cluster's monitoring measured it."""
+
+    def post(self, request: Request) -> Response:
+        """`source` and up to 10,000 `measurements`; a later sight of an hour replaces an earlier."""
+
+        def act() -> Response:
+            given = MeasuredBody(data=request.data)
+            given.is_valid(raise_exception=True)
+            said: dict[str, Any] = given.validated_data
+            kept = services.note_measured(
+                measurements=[
+                    Measurement(workload_id=one.pop("workload"), **one)
+                    for one in said["measurements"]
+                ],
+                source=said["source"],
+                now=clock.now(),
+            )
+            return Response({"kept": kept})
+
+        return once(request, act)
+
+
+def _part(row: UsePart) -> dict[str, object]:
+    """`key` null is use of no team, or by nobody known."""
+    return {
+        "key": row.key, "label": row.label, "gpu_milli_seconds": row.held,
+        "estimated_milli_seconds": row.estimated, "measured_milli_seconds": row.measured,
+        "used_milli_seconds": row.used,
+    }  # fmt: skip
 
 
 def _sum(row: UsageSum, names: dict[int, str]) -> dict[str, object]:

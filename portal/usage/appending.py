@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from portal.usage.models import LedgerEntry
+from portal.usage.models import LedgerEntry, StaleHour
 
 SECOND = timedelta(seconds=1)
 
@@ -43,17 +43,42 @@ KEY = ("cluster_id", "pod_uid", "from_at", "revision")
 
 
 def append(rows: Iterable[Row]) -> int:
-    """Insert rows; one of the same cluster, pod, start and revision stands. Returns how many."""
+    """Insert rows; one of the same cluster, pod, start and revision stands. Returns how many.
+
+    Their hours are marked stale, so that they are summed anew.
+    """
+    rows = list(rows)
+    if not rows:
+        return 0
     written = _Times()
     adapted = [
         (row.cluster_id, row.pod_uid, written[row.from_at], written[row.to_at], *row[4:])
         for row in rows
     ]
-    if not adapted:
-        return 0
     with connection.cursor() as cursor:
         cursor.executemany(_statement(), adapted)
-        return max(0, int(cursor.rowcount))
+        appended = max(0, int(cursor.rowcount))
+    if appended:
+        mark_stale({(row.cluster_id, hour_of(row.from_at)) for row in rows})
+    return appended
+
+
+def hour_of(instant: datetime) -> datetime:
+    """The hour of UTC an instant lies in."""
+    return instant.replace(minute=0, second=0, microsecond=0)
+
+
+def mark_stale(hours: Iterable[tuple[int, datetime]]) -> None:
+    """Say that the sums of these hours of clusters have to be made anew."""
+    written = _Times()
+    quote = connection.ops.quote_name
+    table = quote(StaleHour._meta.db_table)
+    statement = (
+        f"INSERT INTO {table} (cluster_id, hour, changes) VALUES (%s, %s, 1) "  # noqa: S608 -- names of ours alone
+        f"ON CONFLICT (cluster_id, hour) DO UPDATE SET changes = {table}.changes + 1"
+    )
+    with connection.cursor() as cursor:
+        cursor.executemany(statement, [(pk, written[hour]) for pk, hour in sorted(hours)])
 
 
 class _Times(dict[datetime, Any]):

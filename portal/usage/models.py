@@ -61,6 +61,89 @@ class LedgerEntry(models.Model):
         return f"{self.pod_uid} {self.from_at:%F %T}"
 
 
+class HourlyUse(models.Model):
+    """What the ledger has of one hour, summed: derived from it, and rebuilt from it at any time.
+
+    Pages read sums from here; bills never do. `estimated_milli_seconds` is the part of it that was
+    not seen to end. An hour named in `StaleHour` is not complete here.
+    """
+
+    hour = models.DateTimeField()
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT)
+    pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="hourly_use")
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="hourly_use")
+    user_id = models.BigIntegerField(null=True)
+    workload_id = models.BigIntegerField()
+    reservation_id = models.BigIntegerField(null=True)
+    gpu_model = models.CharField(max_length=80)
+    charged_to = models.CharField(max_length=12, choices=ChargedTo.choices)
+    gpu_milli_seconds = models.BigIntegerField()
+    estimated_milli_seconds = models.BigIntegerField(default=0)
+
+    class Meta:
+        ordering = ["hour", "id"]
+        indexes = [
+            models.Index(fields=["hour", "cluster"], name="hourly_use_by_hour"),
+            models.Index(fields=["team", "hour"], name="hourly_use_by_team"),
+            models.Index(fields=["workload_id"], name="hourly_use_by_workload"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.hour:%F %T} {self.pool_id} {self.team_id}: {self.gpu_milli_seconds}"
+
+
+class StaleHour(models.Model):
+    """An hour of a cluster whose ledger has grown since it was summed.
+
+    Whoever appends raises `changes` in the same transaction, and so holds this row until commit;
+    whoever sums locks it first, so no row of the ledger is ever missed.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE)
+    hour = models.DateTimeField()
+    changes = models.PositiveIntegerField(default=1, db_default=1)
+
+    class Meta:
+        ordering = ["hour", "cluster_id"]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "hour"], name="stale_hour_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cluster_id} {self.hour:%F %T}"
+
+
+class MeasuredUse(models.Model):
+    """How busy the devices of a workload were in one hour, as the cluster's monitoring measured.
+
+    `measured_milli_seconds` is the held GPU-time that was measured, `used_milli_seconds` how much
+    of it the devices computed (held time times `GR_ENGINE_ACTIVE`). Shown beside what was
+    allocated, never billed. A later measurement of the same hour takes the place of the earlier.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT)
+    workload_id = models.BigIntegerField()
+    hour = models.DateTimeField()
+    measured_milli_seconds = models.BigIntegerField()
+    used_milli_seconds = models.BigIntegerField()
+    source = models.CharField(max_length=40)
+    noted_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["hour", "workload_id"]
+        constraints = [
+            models.UniqueConstraint(fields=["workload_id", "hour"], name="measured_use_once"),
+            models.CheckConstraint(
+                name="measured_use_within",
+                condition=Q(used_milli_seconds__gte=0)
+                & Q(used_milli_seconds__lte=F("measured_milli_seconds")),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.workload_id} {self.hour:%F %T}: {self.used_milli_seconds}"
+
+
 class DecayedUse(models.Model):
     """A team's use, decayed exactly to `as_of`, in GPU-equivalent seconds over all clusters.
 

@@ -1,5 +1,11 @@
-"""Who may take the routes of this room: everybody with a role, each for the teams it reaches."""
+"""Who may take the routes of this room: everybody with a role, each for the teams it reaches.
 
-from portal.teams.permissions import Rule, anywhere
+Measurements are brought by whoever runs the clusters."""
 
-RULES: dict[str, Rule] = {"api-usage-list": anywhere()}
+from portal.teams.permissions import DECIDE, Rule, anywhere, organisation
+
+RULES: dict[str, Rule] = {
+    "api-usage-list": anywhere(),
+    "api-usage-breakdown-list": anywhere(),
+    "api-usage-measured-list": organisation(read=frozenset(), write=DECIDE),
+}

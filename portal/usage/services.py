@@ -1,17 +1,21 @@
 """Writes of the room: closed intervals into the ledger, and corrections as further rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from django.db import transaction
 from django.db.models import Max
+from django.utils.translation import gettext as _
 
-from portal.usage import appending, intervals
+from portal.common.errors import Invalid
+from portal.inventory.models import Cluster
+from portal.usage import appending, intervals, rollups
 from portal.usage.appending import SECOND, Row
 from portal.usage.cells import floor
 from portal.usage.intervals import Holding
-from portal.usage.models import LedgerEntry
-from portal.workloads.models import Pod
+from portal.usage.models import HourlyUse, LedgerEntry, MeasuredUse, StaleHour
+from portal.workloads.models import Pod, Workload
 
 BATCH = 500
 
@@ -102,6 +106,101 @@ def correct(*, cluster_id: int, pod_uid: str, seen: Iterable[Row]) -> int:
         if then is not None:
             rows.append(then._replace(revision=next_revision))
     return appending.append(rows)
+
+
+def roll_up() -> int:
+    """Sum anew every hour the ledger has grown in. Returns how many; each is a commit of its own.
+
+    One that another process sums at the same time is theirs.
+    """
+    marks = list(StaleHour.objects.values_list("cluster_id", "hour"))
+    return sum(_sum_anew(cluster_id, [hour]) for cluster_id, hour in marks)
+
+
+def rebuild_rollups(*, from_at: datetime | None = None, to_at: datetime | None = None) -> int:
+    """Make the hourly sums of a period anew from the ledger, by default all; returns how many hours.
+
+    A day and cluster at a time, so that it may run while clusters are collected.
+    """
+    span = rollups.span()
+    if span is None:
+        return 0
+    first, last = from_at or span[0], to_at or span[1]
+    clusters = list(Cluster.objects.values_list("pk", flat=True))
+    done = 0
+    while first < last:
+        until = min(first + rollups.DAY, last)
+        hours = list(rollups.hours_between(first, until))
+        for cluster_id in clusters:
+            appending.mark_stale((cluster_id, hour) for hour in hours)
+            done += _sum_anew(cluster_id, hours)
+        first = until
+    return done
+
+
+@transaction.atomic
+def _sum_anew(cluster_id: int, hours: Sequence[datetime]) -> int:
+    """Replace the sums of stale hours; the marks are locked first and go with them."""
+    marks = StaleHour.objects.select_for_update(no_key=True)
+    stale = list(marks.filter(cluster_id=cluster_id, hour__in=hours).order_by("hour"))
+    if not stale:
+        return 0
+    found = {mark.hour for mark in stale}
+    HourlyUse.objects.filter(cluster_id=cluster_id, hour__in=found).delete()
+    HourlyUse.objects.bulk_create(rollups.read(cluster_id, found), batch_size=BATCH)
+    StaleHour.objects.filter(pk__in=[mark.pk for mark in stale]).delete()
+    return len(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """How busy a workload's devices were in an hour; used is part of what was measured."""
+
+    workload_id: int
+    hour: datetime
+    measured_milli_seconds: int
+    used_milli_seconds: int
+
+
+@transaction.atomic
+def note_measured(*, measurements: Iterable[Measurement], source: str, now: datetime) -> int:
+    """Keep what monitoring measured; the newest sight of an hour stands. Returns how many.
+
+    Raises `Invalid` for a measurement of a workload nobody knows, one that is no whole hour of
+    UTC, and one that used more than was measured.
+    """
+    given = {(one.workload_id, one.hour): one for one in measurements}
+    clusters = dict(
+        Workload.objects.filter(pk__in={pk for pk, _hour in given}).values_list("pk", "cluster_id")
+    )
+    for one in given.values():
+        _check_measurement(one, known=one.workload_id in clusters)
+    MeasuredUse.objects.bulk_create(
+        [
+            MeasuredUse(
+                cluster_id=clusters[one.workload_id], workload_id=one.workload_id, hour=one.hour,
+                measured_milli_seconds=one.measured_milli_seconds,
+                used_milli_seconds=one.used_milli_seconds, source=source[:40], noted_at=now,
+            )
+            for one in given.values()
+        ],
+        update_conflicts=True,
+        unique_fields=["workload_id", "hour"],
+        update_fields=["measured_milli_seconds", "used_milli_seconds", "source", "noted_at"],
+        batch_size=BATCH,
+    )  # fmt: skip
+    return len(given)
+
+
+def _check_measurement(one: Measurement, *, known: bool) -> None:
+    if not known:
+        raise Invalid(
+            _("There is no workload %(id)d.") % {"id": one.workload_id}, code="unknown_workload"
+        )
+    if one.hour != appending.hour_of(one.hour.astimezone(UTC)):
+        raise Invalid(_("Name an hour by its beginning in UTC."), code="no_hour")
+    if not 0 <= one.used_milli_seconds <= one.measured_milli_seconds:
+        raise Invalid(_("No more can be used than was measured."), code="more_than_measured")
 
 
 def _standing(cluster_id: int, pod_uid: str) -> list[Row]:

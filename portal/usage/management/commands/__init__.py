@@ -1,0 +1,1 @@
+"""Doors on the command line."""
