@@ -12,7 +12,8 @@ from heapq import heappop, heappush
 
 from scheduler_core.resources import DEVICE
 from scheduler_core.simulator.events import Event
-from scheduler_core.simulator.replay import Stop
+from scheduler_core.simulator.log import ANY, Part
+from scheduler_core.simulator.replay import Begin, Stop
 from scheduler_core.simulator.usage import Usage
 
 Key = tuple[int, ...]
@@ -128,17 +129,20 @@ class Counted:
         """Refuse: raises `NotImplementedError`, for here nodes do not fail."""
         raise NotImplementedError(event.rank.name)
 
-    def decide(self, now: int) -> tuple[Sequence[int], Sequence[Stop]]:
+    def decide(self, now: int) -> tuple[Sequence[Begin], Sequence[Stop]]:
         """Return the jobs that start now."""
         if self._balance is not None:
             self._balance.advance(now)
-        starts: list[int] = []
+        starts: list[Begin] = []
         while (job := self._next()) is not None:
             ask = self._asks[job]
-            self._where[job] = [self._shelf.take(ask.devices) for _ in range(ask.tasks)]
+            nodes = self._where[job] = [self._shelf.take(ask.devices) for _ in range(ask.tasks)]
             if self._balance is not None:
                 self._balance.start(self._teams[job], ask.devices * ask.tasks)
-            starts.append(job)
+            milli = ask.devices * DEVICE
+            devices = ((ANY, milli),)
+            parts = tuple([Part(node, 0, devices) for node in nodes])
+            starts.append(Begin(job, milli * ask.tasks, parts))
         return starts, ()
 
     def _next(self) -> int | None:

@@ -10,11 +10,14 @@ from dataclasses import replace
 from heapq import heappop, heappush
 
 from scheduler_core import planner
-from scheduler_core.model import Plan, Preempted, Running, Snapshot, Start, Workload
+from scheduler_core.model import Placement, Plan, Preempted, Running, Snapshot, Start, Workload
+from scheduler_core.resources import DEVICE
 from scheduler_core.scratch import USED_UNIT, State
+from scheduler_core.scratch.held import Held, difference, without
 from scheduler_core.scratch.terms import boundaries
 from scheduler_core.simulator.events import Event, Rank
-from scheduler_core.simulator.replay import Stop
+from scheduler_core.simulator.log import Part
+from scheduler_core.simulator.replay import Begin, Stop
 from scheduler_core.simulator.usage import Usage
 
 
@@ -30,6 +33,7 @@ class Live:
         self._base = base
         self._workloads = workloads
         self._number = {one.id: number for number, one in enumerate(workloads)}
+        self._place = {node.name: number for number, node in enumerate(base.nodes)}
         self._team = {team.name: number for number, team in enumerate(base.teams)}
         self._usage = Usage(
             base.policy.half_life_seconds, [team.used_gpu_seconds for team in base.teams]
@@ -98,14 +102,23 @@ class Live:
         ]
         return [self._stop(name, event.at, self._unsaved(name, event.at)) for name in hit]
 
-    def decide(self, now: int) -> tuple[Sequence[int], Sequence[Stop]]:
+    def decide(self, now: int) -> tuple[Sequence[Begin], Sequence[Stop]]:
         """Call the planner on the state of now; return what starts and what is preempted."""
         self._advance(now)
         self.plan = planner.decide(self.state)
         stops = [self._preempt(one, now) for one in self.plan.preemptions]
-        for start in self.plan.starts:
-            self._start(start, now)
-        return [self._number[start.workload] for start in self.plan.starts], stops
+        return [self._start(start, now) for start in self.plan.starts], stops
+
+    def begin_of(self, workload: Workload) -> Begin:
+        """Return what a running workload holds, and where."""
+        assert workload.running is not None
+        per_task = workload.per_task
+        parts = tuple(
+            Part(self._place[spot.node], spot.tasks * per_task.cpu_milli, spot.gpus)
+            for spot in workload.running.placements
+        )
+        milli = workload.running.tasks * per_task.gpu_milli
+        return Begin(self._number[workload.id], milli, parts)
 
     def _advance(self, now: int) -> None:
         self._usage.advance(now)
@@ -127,24 +140,51 @@ class Live:
             held = None if self._is_stale else self.state.running.get(name)
             self._is_stale |= held is not None and held.ends_at == ends_at
 
-    def _start(self, start: Start, now: int) -> None:
+    def _start(self, start: Start, now: int) -> Begin:
         workload = self._waiting.pop(start.workload)
         running = replace(workload, running=Running(now, start.placements))
         self._run(running, now)
         self.state.begin(running)
+        return self.begin_of(running)
 
     def _run(self, workload: Workload, now: int) -> None:
         self._running[workload.id] = workload
-        self._usage.change(self._team[workload.team], workload.gpu_milli)
+        self._use(workload, 1)
         if workload.duration_seconds is not None:
             heappush(self._expected, (now + workload.duration_seconds, workload.id))
 
+    def _use(self, workload: Workload, sign: int) -> None:
+        """Count what it holds, which may be less than all its tasks ask for."""
+        assert workload.running is not None
+        milli = workload.running.tasks * workload.per_task.gpu_milli
+        self._usage.change(self._team[workload.team], sign * milli)
+
     def _preempt(self, preempted: Preempted, now: int) -> Stop:
-        """Stop the victim; a gang that should only shrink goes whole and comes back smaller."""
-        milli = self._running[preempted.workload].gpu_milli
-        self.state.stop(self.state.running[preempted.workload])
-        lost = preempted.lost_gpu_seconds * 1000 // milli if milli else 0
-        return self._stop(preempted.workload, now, lost)
+        """Stop the victim, or let so many of its tasks go."""
+        name = preempted.workload
+        held = self.state.running[name]
+        going = held.tasks if preempted.tasks is None else preempted.tasks
+        milli = going * held.workload.per_task.gpu_milli
+        lost = preempted.lost_gpu_seconds * DEVICE // milli if milli else 0
+        self.state.stop(held)
+        if going >= held.tasks:
+            return self._stop(name, now, lost)
+        return self._shrink(
+            self._running[name], without(held, going), min(lost, now - held.started_at)
+        )
+
+    def _shrink(self, before: Workload, left: Held, lost: int) -> Stop:
+        """Let the tasks go that are not `left`; the others run on as if nothing had happened."""
+        assert before.running is not None
+        names = self._base.nodes
+        kept = tuple(Placement(names[node].name, tasks, gpus) for node, tasks, gpus in left.spots)
+        after = replace(before, running=replace(before.running, placements=kept))
+        self._use(before, -1)
+        self._use(after, 1)
+        self._running[before.id] = after
+        self.state.begin(after)
+        was, rest = self.begin_of(before), self.begin_of(after)
+        return Stop(was.job, lost, rest, _gone(was.parts, rest.parts))
 
     def _stop(self, name: str, now: int, lost: int) -> Stop:
         """Stop running work and let it wait again for what is left of it."""
@@ -160,7 +200,7 @@ class Live:
 
     def _leave(self, name: str) -> Workload:
         running = self._running.pop(name)
-        self._usage.change(self._team[running.team], -running.gpu_milli)
+        self._use(running, -1)
         return running
 
     def _unsaved(self, name: str, now: int) -> int:
@@ -180,3 +220,15 @@ def edges(snapshot: Snapshot) -> list[Event]:
     return [
         Event(moment, Rank.RESERVATION, 0, 0) for moment in sorted(moments) if moment > snapshot.now
     ]
+
+
+def _gone(before: Sequence[Part], after: Sequence[Part]) -> tuple[Part, ...]:
+    """Return what was held before and is no more."""
+    kept = {hold.node: hold for hold in after}
+    gone: list[Part] = []
+    for was in before:
+        rest = kept.get(was.node, Part(was.node, 0, ()))
+        devices = difference(was.devices, rest.devices)
+        if devices or was.cpu_milli > rest.cpu_milli:
+            gone.append(Part(was.node, was.cpu_milli - rest.cpu_milli, devices))
+    return tuple(gone)

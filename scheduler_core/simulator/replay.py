@@ -2,18 +2,31 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from scheduler_core.simulator.events import Event, Events, Rank
-from scheduler_core.simulator.log import NEVER, Log, Spell
+from scheduler_core.simulator.log import NEVER, Log, Part, Spell
+
+
+class Begin(NamedTuple):
+    """A job that starts, with as many tasks as fit: what it holds, and where."""
+
+    job: int
+    gpu_milli: int
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A running job that is preempted; `lost_seconds` of its work must be done again."""
+    """A running job that is preempted; `lost_seconds` of its work must be done again.
+
+    Where only some of its tasks go, `rest` is the job as it runs on, and `gone` what they held.
+    """
 
     job: int
     lost_seconds: int
+    rest: Begin | None = None
+    gone: tuple[Part, ...] = ()
 
 
 class Decider(Protocol):
@@ -37,7 +50,7 @@ class Decider(Protocol):
         """
         ...
 
-    def decide(self, now: int) -> tuple[Sequence[int], Sequence[Stop]]:
+    def decide(self, now: int) -> tuple[Sequence[Begin], Sequence[Stop]]:
         """Return the jobs that start now, and those preempted for them."""
         ...
 
@@ -50,12 +63,12 @@ class Replay:
         log: Log,
         decider: Decider,
         others: Iterable[Event] = (),
-        present: Mapping[int, int] | None = None,
+        present: Mapping[int, tuple[int, Begin] | None] | None = None,
     ) -> None:
         """Prepare to run; `others` are events beside the jobs' own.
 
-        `present` are jobs the decider knows of already, with the moment since which each has run,
-        `NEVER` if it waits.
+        `present` are jobs the decider knows of already: since when each has run and what it holds,
+        None if it waits.
         """
         self.log = log
         self._decider = decider
@@ -63,13 +76,15 @@ class Replay:
         self._left = list(log.durations)
         self._turn = [0] * len(self._left)
         self._since = [NEVER] * len(self._left)
+        self._runs: dict[int, Begin] = {}
         present = present or {}
         self._events.add_all(log.submitted, Rank.ARRIVAL, leaving_out=present)
         for event in others:
             self._events.add(event.at, event.rank, event.subject)
-        for job, since in present.items():
-            if since != NEVER:
-                self._start(job, since)
+        for known in present.values():
+            if known is not None:
+                since, begin = known
+                self._start(begin, since)
 
     def run(self, until: int | None = None) -> Log:
         """Run to the end, or to the first event after `until`; return the log.
@@ -85,8 +100,8 @@ class Replay:
             self.log.decisions += 1
             for stop in stops:
                 self._stop(stop, now)
-            for job in starts:
-                self._start(job, now)
+            for begin in starts:
+                self._start(begin, now)
             now = events.next_time()
         if until is not None:
             self._cut(until)
@@ -103,24 +118,38 @@ class Replay:
             self._end_spell(event.subject, event.at, 0)
             self.log.finished[event.subject] = event.at
 
-    def _start(self, job: int, now: int) -> None:
+    def _start(self, begin: Begin, now: int) -> None:
+        job = begin.job
         if self.log.started[job] == NEVER:
             self.log.started[job] = now
         self._since[job] = now
+        self._runs[job] = begin
         if self._left[job] != NEVER:
             self._events.add(now + self._left[job], Rank.END, job, self._turn[job])
 
     def _stop(self, stop: Stop, now: int) -> None:
+        self.log.preemptions += 1
+        if stop.rest is not None:
+            self._shrink(stop, stop.rest, now)
+            return
         ran = now - self._since[stop.job]
         if self._left[stop.job] != NEVER:
             self._left[stop.job] -= ran - stop.lost_seconds
         self._turn[stop.job] += 1
         self._end_spell(stop.job, now, stop.lost_seconds)
-        self.log.preemptions += 1
+
+    def _shrink(self, stop: Stop, rest: Begin, now: int) -> None:
+        """Let some tasks go; the others run on, and no longer for it (durations are as told)."""
+        milli = self._runs[stop.job].gpu_milli - rest.gpu_milli
+        since = self._since[stop.job]
+        self.log.spells.append(Spell(stop.job, since, now, milli, stop.lost_seconds))
+        self.log.held.append(stop.gone)
+        self._runs[stop.job] = rest
 
     def _end_spell(self, job: int, now: int, lost: int) -> None:
-        spell = Spell(job, self._since[job], now, self.log.gpu_milli[job], lost)
-        self.log.spells.append(spell)
+        begin = self._runs.pop(job)
+        self.log.spells.append(Spell(job, self._since[job], now, begin.gpu_milli, lost))
+        self.log.held.append(begin.parts)
         self._since[job] = NEVER
 
     def _cut(self, until: int) -> None:

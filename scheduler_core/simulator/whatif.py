@@ -30,13 +30,14 @@ def what_if(snapshot: Snapshot, until: int | None = None) -> Log:
         capacity_milli=sum(node.gpus for node in snapshot.nodes) * DEVICE,
         begins=snapshot.now,
     )
+    live = Live(base, workloads)
     present = {
-        number: NEVER if one.running is None else one.running.started_at
+        number: None if one.running is None else (one.running.started_at, live.begin_of(one))
         for number, one in enumerate(workloads)
     }
     first = Event(snapshot.now, Rank.RESERVATION, 0, 0)
     others = [first, *edges(snapshot)]
-    return Replay(log, Live(base, workloads), others, present).run(until)
+    return Replay(log, live, others, present).run(until)
 
 
 def _settled(workload: Workload, now: int) -> Workload:

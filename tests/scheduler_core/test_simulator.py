@@ -16,7 +16,7 @@ from scheduler_core.simulator import running, writing
 from scheduler_core.simulator.counted import Ask, Shelf
 from scheduler_core.simulator.events import Event, Events, Rank
 from scheduler_core.simulator.log import Log, Spell
-from scheduler_core.simulator.replay import Replay, Stop
+from scheduler_core.simulator.replay import Begin, Replay, Stop
 from scheduler_core.simulator.report import report
 from scheduler_core.simulator.scenario import Scenario, equal_nodes, scenario
 from scheduler_core.simulator.usage import Usage
@@ -170,9 +170,10 @@ class Preempts:
     def happen(self, event: Event) -> list[Stop]:
         raise NotImplementedError(event)
 
-    def decide(self, now: int) -> tuple[list[int], list[Stop]]:
+    def decide(self, now: int) -> tuple[list[Begin], list[Stop]]:
         starts, self.waiting = self.waiting, []
-        return starts, [Stop(0, lost_seconds=3)] if 1 in starts else []
+        stops = [Stop(0, lost_seconds=3)] if 1 in starts else []
+        return [Begin(job, 8000) for job in starts], stops
 
 
 def test_a_preempted_job_does_its_lost_work_again() -> None:

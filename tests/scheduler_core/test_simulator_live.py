@@ -108,6 +108,59 @@ def test_a_state_after_events_equals_the_state_built_anew(
     assert min(log.finished) >= 0
 
 
+@given(
+    jobs,
+    st.lists(st.tuples(st.integers(0, 90), st.integers(1, 30), st.integers(0, 2)), max_size=4),
+    st.sampled_from(["off", "conservative"]),
+    st.booleans(),
+)
+def test_the_same_holds_when_nodes_fail_and_gangs_shrink(
+    some: list[Job], outages: list[tuple[int, int, int]], backfill: str, elastic: bool
+) -> None:
+    policy = model.Policy(
+        order="priority", backfill=backfill, half_life_seconds=50,
+        preemption=Preemption(enabled=True, cost_gate=False),
+    )  # fmt: skip
+    plan = scenario(some, equal_nodes("3x8"), policy)
+    quotas = tuple(
+        model.Quota(team.name, "trace", guaranteed)
+        for team, guaranteed in zip(plan.snapshot.teams, (0, 8000, 16_000), strict=False)
+    )
+    gangs = tuple(_as_gang(one) if elastic else one for one in plan.workloads)
+    others = [
+        Event(at, rank, 0, node)
+        for begins, long, node in outages
+        for at, rank in ((begins, Rank.FAILURE), (begins + long, Rank.REPAIR))
+    ]
+    decider = Checked(replace(plan.snapshot, quotas=quotas), gangs)
+    log = Replay(running.log_of(plan), decider, others).run()
+    assert min(log.finished) >= 0
+    held = [sum(milli for _, milli in part.devices) for parts in log.held for part in parts]
+    assert sum(held) == sum(spell.gpu_milli for spell in log.spells)
+
+
+def _as_gang(one: model.Workload) -> model.Workload:
+    """Return the same ask as tasks of one device, of which one will do."""
+    tasks = one.gpu_milli // 1000
+    return replace(one, tasks=tasks, min_tasks=1, per_task=model.PerTask(1000, 0, 0))
+
+
+def test_a_gang_that_makes_room_shrinks_and_runs_on() -> None:
+    some = [Job("a", 0, 100, 8000, team="a"), Job("b", 30, 50, 4000, team="b")]
+    policy = model.Policy(order="fifo", backfill="off", preemption=Preemption(enabled=True))
+    plan = scenario(some, equal_nodes("1x8"), policy)
+    gang = replace(_as_gang(plan.workloads[0]), min_tasks=4)
+    quotas = (model.Quota("a", "trace", 0), model.Quota("b", "trace", 4000))
+    base = replace(plan.snapshot, quotas=quotas)
+    log = Replay(running.log_of(plan), Checked(base, (gang, plan.workloads[1]))).run()
+    assert sorted(log.spells) == [
+        Spell(0, 0, 30, 4000, lost_seconds=30),
+        Spell(0, 0, 100, 4000),
+        Spell(1, 30, 80, 4000),
+    ]
+    assert (log.started, log.finished) == ([0, 30], [100, 80])
+
+
 def test_an_owner_who_was_wrong_leaves_the_end_unknown() -> None:
     some = [Job("a", 0, 100, 8000, estimate_seconds=10), Job("b", 20, 5, 8000)]
     plan = scenario(some, equal_nodes("1x8"), model.Policy(order="fifo"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scheduler_core import model
 from scheduler_core.simulator import running
 from scheduler_core.simulator.events import Event
-from scheduler_core.simulator.replay import Replay, Stop
+from scheduler_core.simulator.replay import Begin, Replay, Stop
 from scheduler_core.simulator.scenario import equal_nodes, scenario
 from scheduler_core.traces import Job
 
@@ -33,10 +33,10 @@ class Textbook:
     def happen(self, event: Event) -> list[Stop]:
         raise NotImplementedError(event)
 
-    def start(self, job: int, now: int) -> int:
+    def start(self, job: int, now: int) -> Begin:
         self.queue.remove(job)
         self.ends[job] = now + self.durations[job]
-        return job
+        return Begin(job, self.asks[job])
 
     def free(self) -> int:
         """Return the GPU no running job holds."""
@@ -46,8 +46,8 @@ class Textbook:
 class Easy(Textbook):
     """Mu'alem and Feitelson, IEEE TPDS 12(6), 2001: only the first in line holds a reservation."""
 
-    def decide(self, now: int) -> tuple[list[int], list[Stop]]:
-        starts: list[int] = []
+    def decide(self, now: int) -> tuple[list[Begin], list[Stop]]:
+        starts: list[Begin] = []
         while self.queue and self.asks[self.queue[0]] <= self.free():
             starts.append(self.start(self.queue[0], now))
         if self.queue:
@@ -72,9 +72,9 @@ class Easy(Textbook):
 class Conservative(Textbook):
     """The same paper: each in line gets the earliest hole that moves nobody ahead of it."""
 
-    def decide(self, now: int) -> tuple[list[int], list[Stop]]:
+    def decide(self, now: int) -> tuple[list[Begin], list[Stop]]:
         taken = [(now, end, self.asks[job]) for job, end in self.ends.items()]
-        starts: list[int] = []
+        starts: list[Begin] = []
         for job in list(self.queue):
             begin = self.hole(job, now, taken)
             taken.append((begin, begin + self.durations[job], self.asks[job]))
