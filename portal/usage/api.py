@@ -76,15 +76,15 @@ class MeasurementSerializer(serializers.Serializer[object]):
 class MeasuredBody(serializers.Serializer[object]):
     """What one reading of the monitoring found."""
 
-    source = serializers.CharField(max_length=40)
-    measurements = MeasurementSerializer(many=True, max_length=10_000)
+    named = serializers.CharField(max_length=40)
+    measurements = serializers.ListField(child=MeasurementSerializer(), max_length=10_000)
 
 
 class MeasuredListView(APIView):
     """How busy devices were, as the cluster's monitoring measured it."""
 
     def post(self, request: Request) -> Response:
-        """`source` and up to 10,000 `measurements`; a later sight of an hour replaces an earlier."""
+        """`named` (the monitoring) and up to 10,000 `measurements`; a later sight of an hour replaces an earlier."""
 
         def act() -> Response:
             given = MeasuredBody(data=request.data)
@@ -95,7 +95,7 @@ class MeasuredListView(APIView):
                     Measurement(workload_id=one.pop("workload"), **one)
                     for one in said["measurements"]
                 ],
-                source=said["source"],
+                source=said["named"],
                 now=clock.now(),
             )
             return Response({"kept": kept})

@@ -65,5 +65,5 @@ def _holdings(pods: QuerySet[Pod]) -> list[Holding]:
     for values in placed.values_list(*TIMES, *SAYS.values()):
         said = dict(zip(SAYS, values[len(TIMES) :], strict=True))
         row = Row(**said, revision=0, sign=1, seconds=0, source="pod")
-        found.append(Holding(*values[: len(TIMES)], row))
+        found.append(Holding._make((*values[: len(TIMES)], row)))
     return found

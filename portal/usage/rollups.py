@@ -3,12 +3,12 @@
 Every sum here is the ledger's own, over rows that lie within one hour, since cells never cross one.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
-from django.db.models import Case, F, Q, QuerySet, Sum, Value, When
+from django.db.models import Case, F, Q, Sum, Value, When
 from django.db.models.functions import TruncHour
 
 from portal.usage.models import HourlyUse, LedgerEntry, StaleHour
@@ -20,7 +20,16 @@ KEY = (
 )  # fmt: skip
 HELD = F("sign") * F("gpu_milli") * F("seconds")
 ESTIMATED = Case(When(estimated=True, then=HELD), default=Value(0))
-Sums = tuple[datetime, int, int, int | None, str]
+
+
+class Sums(NamedTuple):
+    """What one sum is of."""
+
+    hour: datetime
+    cluster_id: int
+    pool_id: int
+    team_id: int | None
+    charged_to: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,34 +94,27 @@ def differences(from_at: datetime, to_at: datetime) -> Iterator[Difference]:
                 "hour", "cluster_id"
             )
         )
-        ledger = _by_key(_ledger_sums(from_at, until))
-        rolled = _by_key(_rolled_sums(from_at, until))
+        ledger = dict(_ledger_sums(from_at, until))
+        rolled = dict(_rolled_sums(from_at, until))
         for key in sorted(ledger.keys() | rolled.keys(), key=str):
             if key[:2] not in stale and ledger.get(key, 0) != rolled.get(key, 0):
                 yield Difference(*key, ledger=ledger.get(key, 0), rolled_up=rolled.get(key, 0))
         from_at = until
 
 
-def _ledger_sums(from_at: datetime, to_at: datetime) -> QuerySet[LedgerEntry, tuple[object, ...]]:
+def _ledger_sums(from_at: datetime, to_at: datetime) -> Iterator[tuple[Sums, int]]:
     rows = LedgerEntry.objects.order_by().filter(from_at__gte=from_at, from_at__lt=to_at)
     hours = rows.annotate(hour=TruncHour("from_at", tzinfo=UTC))
     named = hours.values_list("hour", "cluster_id", "pool_id", "team_id", "charged_to")
-    return named.annotate(held=Sum(HELD))
+    for *key, held in named.annotate(held=Sum(HELD)).iterator():
+        yield Sums(*key), held
 
 
-def _rolled_sums(from_at: datetime, to_at: datetime) -> QuerySet[HourlyUse, tuple[object, ...]]:
+def _rolled_sums(from_at: datetime, to_at: datetime) -> Iterator[tuple[Sums, int]]:
     rows = HourlyUse.objects.order_by().filter(hour__gte=from_at, hour__lt=to_at)
     named = rows.values_list("hour", "cluster_id", "pool_id", "team_id", "charged_to")
-    return named.annotate(held=Sum("gpu_milli_seconds"))
-
-
-def _by_key(
-    sums: QuerySet[LedgerEntry, tuple[object, ...]] | QuerySet[HourlyUse, tuple[object, ...]],
-) -> dict[Sums, int]:
-    found: dict[Sums, int] = defaultdict(int)
-    for *key, held in sums.iterator():
-        found[tuple(key)] += held  # type: ignore[index]
-    return found
+    for *key, held in named.annotate(held=Sum("gpu_milli_seconds")).iterator():
+        yield Sums(*key), held
 
 
 def stale_or(condition: Q, stale: Collection[tuple[int, datetime]]) -> Q:

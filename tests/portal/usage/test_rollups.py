@@ -191,7 +191,7 @@ def test_what_monitoring_measured_stands_beside_what_was_held(client: Client) ->
     services.roll_up()
     client.force_login(builders.a_user("jihye", Role.ADMIN))
     body = {
-        "source": "prometheus",
+        "named": "prometheus",
         "measurements": [
             {"workload": job.pk, "hour": at(0).isoformat(), "measured_milli_seconds": 240_000,
              "used_milli_seconds": 60_000},
