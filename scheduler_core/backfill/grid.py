@@ -81,7 +81,8 @@ class Grid:
         for free, ask in zip(self._free, asked, strict=True):
             if ask:
                 rows = rows[free[rows, step[rows]] >= ask]
-        inside = (self._times[rows] < start + duration) & (self._ends[rows] > start)
+        end = min(FOREVER, start + duration)  # padding begins at FOREVER and never counts
+        inside = (self._times[rows] < end) & (self._ends[rows] > start)
         count: Ints = np.full(len(rows), PLENTY, dtype=np.int64)
         for free, ask in zip(self._free, asked, strict=True):
             if ask:

@@ -17,7 +17,7 @@ Holder = tuple[str, str]
 """For whom something is taken: ("workload" | "reservation" | "maintenance", its id)."""
 
 _TIES = 16
-"""So many nodes are compared once one was found."""
+"""So many nodes of one moment are compared."""
 
 NONE: frozenset[str] = frozenset()
 
@@ -148,8 +148,7 @@ class Timeline:
         best: tuple[int, int, int] | None = None
         looked: list[tuple[int, int]] = []
         ties = _TIES
-        while queue and ties and (best is None or max(queue[0][0], after) <= best[0]):
-            ties -= best is not None
+        while queue and (best is None or max(queue[0][0], after) < best[0] + (ties > 0)):
             _, node = heappop(queue)
             if duration == FOREVER and node in self.kept:
                 continue
@@ -161,6 +160,7 @@ class Timeline:
             found = profile.earliest(need, after, duration)
             if found is not None:
                 fullest = (found, profile.whole_at(found), node)
+                ties -= best is not None and found == best[0]
                 best = fullest if best is None else min(best, fullest)
         for entry in looked:
             heappush(queue, entry)
