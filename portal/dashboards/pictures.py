@@ -13,12 +13,22 @@ from portal.dashboards.selectors.capacity import Device, NodeUse, PoolUse
 from portal.dashboards.selectors.common import DEVICE, TeamMark
 from portal.dashboards.selectors.workload import Stage
 from portal.workloads.models import ChargedTo, WorkloadState
+from portal.workloads.stages import Step
 
 GRAINS: dict[str, str] = {ChargedTo.BORROWED: HATCHED, ChargedTo.RESERVED: FENCED}
 """How what is not guaranteed is drawn."""
 WHOLE_BAR = 10_000
 LEAST = 40
 """Of the bar's length, so that a short stage stays visible."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """A part of a start in words."""
+
+    label: str
+    seconds: int
+    ended: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +39,7 @@ class StageRow:
     starts_at: datetime
     ends_at: datetime | None
     seconds: int
+    steps: tuple[StepRow, ...] = ()
 
 
 def stage_rows(stages: Sequence[Stage], now: datetime) -> list[StageRow]:
@@ -38,10 +49,36 @@ def stage_rows(stages: Sequence[Stage], now: datetime) -> list[StageRow]:
             label=str(WorkloadState(stage.state).label),
             starts_at=stage.starts_at,
             ends_at=stage.ends_at,
-            seconds=int(((stage.ends_at or now) - stage.starts_at).total_seconds()),
+            seconds=_seconds(stage, now),
+            steps=tuple(
+                StepRow(words.step(step.name), _seconds(step, now), step.ends_at is not None)
+                for step in stage.steps
+            ),
         )
         for stage in stages
     ]
+
+
+def _seconds(stretch: Stage | Step, now: datetime) -> int:
+    return max(0, int(((stretch.ends_at or now) - stretch.starts_at).total_seconds()))
+
+
+def start_bar(rows: Sequence[StageRow], *, hue: int) -> Bar | None:
+    """The last start by itself, to scale: volumes, init containers, images, until it was ready."""
+    steps = next((row.steps for row in reversed(rows) if len(row.steps) > 1), ())
+    if not steps:
+        return None
+    total = max(1, sum(step.seconds for step in steps))
+    parts = tuple(
+        Part(
+            DASHED, max(LEAST, WHOLE_BAR * step.seconds // total), hue,
+            f"{step.label} {formats.duration(step.seconds)}",
+        )
+        for step in steps
+    )  # fmt: skip
+    whole = sum(part.amount for part in parts)
+    text = _("Its start: %(steps)s") % {"steps": ", ".join(part.label for part in parts)}
+    return Bar(parts=parts, total=whole, text=text)
 
 
 def timeline(stages: Sequence[Stage], *, now: datetime, hue: int, charged_to: str) -> Bar:

@@ -17,6 +17,7 @@ from portal.inventory.models import NodeState
 from portal.scheduling.models import Verb
 from portal.scheduling.selectors import QueueRow, Score
 from portal.scheduling.sentences import Sentence
+from portal.workloads import stages
 from portal.workloads.models import HOLDING_STATES, ChargedTo, Kind, WorkloadState
 
 MINUTE = timedelta(minutes=1)
@@ -48,6 +49,21 @@ def byline(row: QueueRow) -> str:
 def team_name(mark: TeamMark | None) -> str:
     """A team's name; nobody's work says so."""
     return mark.name if mark else _("no team")
+
+
+def step(name: str) -> str:
+    """A part of a start, in few words."""
+    match name:
+        case stages.PLACING:
+            return _("placing all pods")
+        case stages.VOLUME:
+            return _("volumes and network")
+        case stages.INIT:
+            return _("init containers")
+        case stages.IMAGE:
+            return _("images")
+        case _:
+            return _("until ready")
 
 
 def charge(charged_to: str) -> str:

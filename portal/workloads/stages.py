@@ -25,6 +25,9 @@ class Span:
     stopping_at: datetime | None = None
     closed_at: datetime | None = None
     why: str = ""
+    mounted_at: datetime | None = None
+    initialized_at: datetime | None = None
+    started_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +135,51 @@ def count_preemptions(found: Iterable[Stage]) -> int:
     """How often it was put back to waiting to make room for somebody."""
     back = (WorkloadState.WAITING, WorkloadState.ADMITTED)
     return sum(stage.state in back and stage.why == PREEMPTED for stage in found)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A part of a start; `ends_at` None is still under way."""
+
+    name: str
+    starts_at: datetime
+    ends_at: datetime | None
+
+
+PLACING, VOLUME, INIT, IMAGE, READY = "placing", "volume", "init", "image", "ready"
+_BOUNDS = (
+    (PLACING, "scheduled_at"),
+    (VOLUME, "mounted_at"),
+    (INIT, "initialized_at"),
+    (IMAGE, "started_at"),
+)
+
+
+def steps(starts_at: datetime, ends_at: datetime | None, spans: Iterable[Span]) -> tuple[Step, ...]:
+    """What a start was spent on, one after another; a gang passes a step with its last pod.
+
+    Only what the cluster told: a step nobody told of is part of the next.
+    """
+    begun = [
+        span
+        for span in spans
+        if span.scheduled_at is not None
+        and starts_at <= span.scheduled_at
+        and (ends_at is None or span.scheduled_at < ends_at)
+    ]
+    found: list[Step] = []
+    until = starts_at
+    for name, column in _BOUNDS:
+        told = [getattr(span, column) for span in begun]
+        known = [at for at in told if at is not None]
+        if not known:
+            continue
+        if ends_at is None and len(known) < len(told) and name != INIT:
+            return (*found, Step(name, until, None))
+        at = max(known) if ends_at is None else min(max(known), ends_at)
+        if at > until:
+            found.append(Step(name, until, at))
+            until = at
+    if ends_at is None or ends_at > until:
+        found.append(Step(READY, until, ends_at))
+    return tuple(found)

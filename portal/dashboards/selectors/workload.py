@@ -1,7 +1,7 @@
 """One workload: its stages, where it runs, what was decided of it, what it used."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
@@ -13,26 +13,37 @@ from portal.common.errors import Missing
 from portal.finance.models import Statement
 from portal.scheduling import selectors as scheduling
 from portal.scheduling.models import Decision, Tick
-from portal.scheduling.selectors import EventRow, WorkloadDetail
+from portal.scheduling.selectors import EventRow, PlacementRow, WorkloadDetail
 from portal.teams import permissions
 from portal.teams.permissions import UNKNOWN, Unknown
 from portal.teams.selectors import Access
 from portal.usage.models import LedgerEntry
+from portal.workloads import stages
 from portal.workloads.models import (
     OPEN_STATES,
     ChargedTo,
     Workload,
     WorkloadState,
 )
+from portal.workloads.stages import Span, Step
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stretch of a workload's life; `ends_at` None is still under way."""
+    """A stretch of a workload's life; `ends_at` None is still under way. A start has its steps."""
 
     state: str
     starts_at: datetime
     ends_at: datetime | None
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Restarts:
+    """How often containers began anew where they stood, and how many pods were lost on the way."""
+
+    containers: int
+    pods: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,7 @@ class WorkloadPage:
     record: Workload
     detail: WorkloadDetail
     stages: tuple[Stage, ...]
+    restarts: Restarts
     charges: tuple[ChargeRow, ...]
     ledger_until: datetime | None
     statements: tuple[StatementLink, ...]
@@ -89,7 +101,8 @@ def get_workload(access: Access, *, workload_id: int, now: datetime) -> Workload
     return WorkloadPage(
         record=record,
         detail=detail,
-        stages=stages_of(record, detail.events),
+        stages=_with_steps(stages_of(record, detail.events), detail.placements, record),
+        restarts=_restarts(detail.placements),
         charges=charges,
         ledger_until=until,
         statements=tuple(_statements(access, record)),
@@ -121,6 +134,45 @@ def stages_of(row: Workload, events: Sequence[EventRow]) -> tuple[Stage, ...]:
         Stage(state, at, end)
         for (state, at), end in zip(begun, ends, strict=True)
         if end is None or end > at
+    )
+
+
+LOST = frozenset({"failed", "node_lost", "evicted"})
+WAITS_FOR = {
+    "cluster_volume": stages.VOLUME, "cluster_init": stages.INIT, "cluster_image": stages.IMAGE,
+}  # fmt: skip
+
+
+def _with_steps(
+    found: tuple[Stage, ...], pods: Sequence[PlacementRow], row: Workload
+) -> tuple[Stage, ...]:
+    """Each start with what it was spent on; the step under way as the cluster names it."""
+    spans = [
+        Span(
+            created_at=pod.created_at, scheduled_at=pod.scheduled_at, mounted_at=pod.mounted_at,
+            initialized_at=pod.initialized_at, started_at=pod.started_at,
+        )
+        for pod in pods
+    ]  # fmt: skip
+    return tuple(
+        replace(stage, steps=_named(stages.steps(stage.starts_at, stage.ends_at, spans), row))
+        if stage.state == WorkloadState.STARTING
+        else stage
+        for stage in found
+    )
+
+
+def _named(steps: tuple[Step, ...], row: Workload) -> tuple[Step, ...]:
+    name = WAITS_FOR.get(row.cluster_reason)
+    if not steps or steps[-1].ends_at is not None or name is None:
+        return steps
+    return (*steps[:-1], replace(steps[-1], name=name))
+
+
+def _restarts(pods: Sequence[PlacementRow]) -> Restarts:
+    return Restarts(
+        containers=sum(pod.restarts for pod in pods),
+        pods=sum(pod.closed_at is not None and pod.why in LOST for pod in pods),
     )
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from portal.kubernetes import policies as guards
-from portal.kubernetes.port import DEVICES, POOL
+from portal.kubernetes.port import DEVICES, GATE, POOL
 from portal.kubernetes.simulated import controller, fields, records
 from portal.kubernetes.simulated.records import Job, Node, Pod, Stored
 from portal.kubernetes.simulated.workshop import State
@@ -94,7 +94,7 @@ def _template(state: State, job: Job) -> dict[str, Any]:
 
 def job(state: State, record: Job) -> dict[str, Any]:
     """A job with its conditions."""
-    annotations = dict(record.spec.annotations)
+    annotations = {**record.spec.annotations, **record.marks}
     if record.saved_at is not None:
         annotations["evenshare.io/saved-at"] = stamp(record.saved_at)
     metadata = _metadata(
@@ -113,10 +113,23 @@ def job(state: State, record: Job) -> dict[str, Any]:
             "completionMode": "Indexed",
             "backoffLimit": 0,
             "suspend": record.suspended,
-            "template": {"spec": _template(state, record)},
+            "template": _job_template(state, record),
         },
         "status": _job_status(state, record),
     }
+
+
+def _job_template(state: State, record: Job) -> dict[str, Any]:
+    """The template of a job's pods, with what it was given when it was let start."""
+    spec = _template(state, record)
+    if record.gated:
+        spec["schedulingGates"] = [{"name": GATE}]
+    if record.orders.get("affinity"):
+        spec["affinity"] = record.orders["affinity"]
+    annotations = record.orders.get("annotations")
+    return (
+        {"metadata": {"annotations": annotations}, "spec": spec} if annotations else {"spec": spec}
+    )
 
 
 def _job_status(state: State, record: Job) -> dict[str, Any]:
@@ -134,7 +147,7 @@ def _job_status(state: State, record: Job) -> dict[str, Any]:
 
 def pod(state: State, record: Pod, owner: Job) -> dict[str, Any]:
     """A pod with its node, devices, conditions and how its container ended."""
-    annotations: dict[str, str] = {}
+    annotations = {**owner.orders.get("annotations", {}), **record.orders.get("annotations", {})}
     if record.devices:
         annotations[DEVICES] = ",".join(map(str, record.devices))
     reference = {
@@ -149,6 +162,11 @@ def pod(state: State, record: Pod, owner: Job) -> dict[str, Any]:
         metadata["deletionTimestamp"] = stamp(record.gone_at)
         metadata["deletionGracePeriodSeconds"] = record.gone_at - record.stopping_at
     spec = {**_template(state, owner), "priority": record.priority}
+    if record.gated:
+        spec["schedulingGates"] = [{"name": GATE}]
+    affinity = record.orders.get("affinity") or owner.orders.get("affinity")
+    if affinity:
+        spec["affinity"] = affinity
     if record.node:
         spec["nodeName"] = record.node
     return {
@@ -190,16 +208,27 @@ def _conditions(record: Pod) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     if record.scheduled_at is not None:
         found.append(_condition("PodScheduled", record.scheduled_at))
+    elif record.gated:
+        unscheduled = _condition("PodScheduled", record.created_at, status="False")
+        message = "Scheduling is blocked due to non-empty scheduling gates"
+        found.append({**unscheduled, "reason": "SchedulingGated", "message": message})
     elif record.message:
         unscheduled = _condition("PodScheduled", record.created_at, status="False")
         found.append({**unscheduled, "reason": "Unschedulable", "message": record.message})
     if record.ready_at is not None:
+        mounted = _mounted_at(record.scheduled_at or record.ready_at, record.ready_at)
+        found.append(_condition("PodReadyToStartContainers", mounted))
         found.append(_condition("Ready", record.ready_at))
     if record.stopping_at is not None and record.why in CAUSES:
         target = _condition("DisruptionTarget", record.stopping_at)
         message = record.message or CAUSES[record.why]
         found.append({**target, "reason": record.why, "message": message})
     return found
+
+
+def _mounted_at(scheduled_at: int, ready_at: int) -> int:
+    """Volumes and network take a fifth of a start; its image the rest."""
+    return scheduled_at + (ready_at - scheduled_at) // 5
 
 
 def _condition(kind: str, at: int, status: str = "True") -> dict[str, Any]:

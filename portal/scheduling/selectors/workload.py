@@ -33,10 +33,16 @@ class PlacementRow:
     gpu_milli: int
     devices: tuple[int, ...]
     charged_to: str
+    created_at: datetime
     scheduled_at: datetime | None
+    mounted_at: datetime | None
+    initialized_at: datetime | None
+    started_at: datetime | None
     ready_at: datetime | None
     stopping_at: datetime | None
     closed_at: datetime | None
+    restarts: int
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +110,8 @@ def _placement(pod: Pod) -> PlacementRow:
     return PlacementRow(
         pod=pod.name, node_id=pod.node_id, node_name=pod.node.name if pod.node else "",
         gpu_milli=pod.gpu_milli, devices=tuple(entry[0] for entry in pod.devices),
-        charged_to=pod.charged_to, scheduled_at=pod.scheduled_at, ready_at=pod.ready_at,
-        stopping_at=pod.stopping_at, closed_at=pod.closed_at,
+        charged_to=pod.charged_to, created_at=pod.created_at, scheduled_at=pod.scheduled_at,
+        mounted_at=pod.mounted_at, initialized_at=pod.initialized_at, started_at=pod.started_at,
+        ready_at=pod.ready_at, stopping_at=pod.stopping_at, closed_at=pod.closed_at,
+        restarts=pod.restarts, why=pod.why,
     )  # fmt: skip

@@ -206,6 +206,18 @@ def test_a_running_workload_shows_its_stages_and_places(world: World) -> None:
     assert "h100-1" in said
 
 
+def test_a_start_is_shown_by_what_it_waited_for(world: World) -> None:
+    begun = world.now - timedelta(minutes=20)
+    world.running.pods.update(
+        scheduled_at=begun, mounted_at=begun + timedelta(seconds=12),
+        started_at=begun + timedelta(seconds=50), restarts=2,
+    )  # fmt: skip
+    said = text(get(world, "lead", f"/queue/{world.running.pk}/"))
+    assert "volumes and network 12 s · images 38 s · until ready 10 s" in said
+    assert "Restarts 4 times in place" in said
+    assert "Its last start, by what it waited for" in said
+
+
 def test_a_workload_shows_what_the_ledger_has_of_it(world: World) -> None:
     begun = world.now - timedelta(hours=1)
     for entry in builders.use(world.vision, world.pool, begun, world.now, gpus=6):

@@ -199,3 +199,22 @@ def test_the_last_pods_of_a_job_gone_already_keep_what_is_known_of_it(pool: Pool
     row = Workload.objects.get()
     assert (row.name, row.person, row.submitted_at) == ("train", "minji", at(0))
     assert row.ended_at == at(9)
+
+
+def test_what_a_start_waited_for_stays_known_when_the_pod_no_longer_tells(pool: Pool) -> None:
+    told = replace(POD, mounted_at=at(2), started_at=at(3), ready_at=at(4), restarts=1)
+    look(pool, replace(PODLESS, version="3", pods=(told,)), minute=5)
+    ended = replace(POD, started_at=at(9), ready_at=at(9), closed_at=at(30), restarts=2)
+    look(pool, replace(PODLESS, version="4", pods=(ended,)), minute=31)
+
+    pod = Pod.objects.get()
+    assert (pod.mounted_at, pod.started_at, pod.restarts) == (at(2), at(3), 2)
+
+
+def test_the_numbers_of_a_reason_stand_beside_its_word(pool: Pool) -> None:
+    detail = {"nodes": 3, "cordoned": 1}
+    said = replace(PODLESS, cluster_reason="cluster_taint", cluster_detail=detail)
+    look(pool, said, minute=0)
+    assert Workload.objects.get().cluster_detail == detail
+    look(pool, replace(PODLESS, version="2"), minute=1)
+    assert Workload.objects.get().cluster_detail == {}
