@@ -1,0 +1,48 @@
+"""Months, closing them, and whether they add up."""
+
+from django.utils.translation import gettext as _
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from portal.common import clock
+from portal.common.api import once
+from portal.common.errors import Invalid
+from portal.finance import months, presenting, selectors, services
+from portal.finance.api import common
+
+
+class MonthListView(APIView):
+    """Months that have statements, newest first."""
+
+    def get(self, request: Request) -> Response:
+        """Each with its state and as-of."""
+        return common.page(self, request, selectors.list_months(), presenting.month)
+
+
+class CloseView(APIView):
+    """A month is closed: its statements become final."""
+
+    def post(self, request: Request, month: str) -> Response:
+        """No body. Closing a closed month answers the same and changes nothing."""
+
+        def act() -> Response:
+            services.close_month(
+                month_start=months.parse(month), actor_id=common.who(request), now=clock.now()
+            )
+            return Response(presenting.month(selectors.get_month(instant=months.parse(month))))
+
+        return once(request, act)
+
+
+class ReconciliationView(APIView):
+    """Whether a month adds up, in GPU-time and in money."""
+
+    def get(self, request: Request) -> Response:
+        """Of `month`, by default the one under way."""
+        name = request.query_params.get("month", "")
+        instant = months.parse(name) if name else clock.now()
+        found = selectors.get_reconciliation(instant=instant)
+        if found is None:
+            raise Invalid(_("Nothing has been computed for this month yet."), code="not_computed")
+        return Response(presenting.reconciliation(found))

@@ -1,0 +1,73 @@
+"""Rate cards."""
+
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from portal.common import clock
+from portal.common.api import CREATED, once
+from portal.finance import presenting, selectors, services
+from portal.finance.api import common
+from portal.finance.api.common import Strict
+from portal.finance.models import IdleRule
+from portal.finance.services import NewRate
+
+
+class RateSerializer(Strict):
+    """One pool's price in micro-units a GPU-hour, its multipliers in thousandths."""
+
+    pool = serializers.IntegerField()
+    gpu_hour_micro = serializers.IntegerField()
+    guaranteed_milli = serializers.IntegerField(default=1000)
+    reserved_milli = serializers.IntegerField(default=1000)
+    borrowed_milli = serializers.IntegerField(default=1000)
+    reserved_unused_milli = serializers.IntegerField(default=1000)
+
+
+class RateCardSerializer(Strict):
+    """A card as it is set."""
+
+    name = serializers.CharField(max_length=80)
+    currency = serializers.CharField()
+    tax_basis_points = serializers.IntegerField(default=0)
+    idle_rule = serializers.ChoiceField(choices=IdleRule.choices, default=IdleRule.OWN_LINE)
+    valid_from = serializers.DateTimeField()
+    rates = RateSerializer(many=True)
+
+    def validate_valid_from(self, value: datetime) -> datetime:
+        """A time of its own, with its offset."""
+        if "valid_from" in self.initial_data and not common.has_offset(
+            self.initial_data["valid_from"]
+        ):
+            raise serializers.ValidationError(
+                _("Give a time with its offset, such as 2026-11-02T09:00:00+09:00.")
+            )
+        return value
+
+
+class RateCardListView(APIView):
+    """Rate cards, newest first; a new one closes the open one."""
+
+    def get(self, request: Request) -> Response:
+        """Each with its rates; nobody edits a card, so there is no version."""
+        return common.page(self, request, selectors.list_rate_cards(), presenting.rate_card)
+
+    def post(self, request: Request) -> Response:
+        """The next card."""
+
+        def act() -> Response:
+            given = RateCardSerializer(data=request.data)
+            given.is_valid(raise_exception=True)
+            said = dict(given.validated_data)
+            rates = [NewRate(pool_id=rate.pop("pool"), **rate) for rate in said.pop("rates")]
+            card = services.set_rate_card(
+                **said, rates=rates, actor_id=common.who(request), now=clock.now()
+            )
+            rows = {row.id: row for row in selectors.list_rate_cards()}
+            return Response(presenting.rate_card(rows[card.pk]), status=CREATED)
+
+        return once(request, act)

@@ -1,0 +1,85 @@
+"""Statements, their exports, and marking them paid."""
+
+from django.http import HttpResponseBase
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from portal.common import clock, csv
+from portal.common.api import check_if_match, etag, once
+from portal.finance import exports, months, presenting, selectors, services
+from portal.finance.api import common
+from portal.finance.api.common import CsvRenderer
+from portal.inventory import parameters
+from portal.teams.middleware import access_of
+
+
+class StatementListView(APIView):
+    """Statements the asker may see, newest month first."""
+
+    def get(self, request: Request) -> Response:
+        """Filter by `month` (2026-11) and `team`."""
+        name = request.query_params.get("month", "")
+        month_id: int | None = None
+        if name:
+            month_id = selectors.get_month(instant=months.parse(name)).id or 0
+        rows = selectors.list_statements(
+            access_of(request._request),
+            month_id=month_id,
+            team_id=parameters.whole(request, "team"),
+        )
+        return common.page(self, request, rows, presenting.statement)
+
+
+class StatementDetailView(APIView):
+    """One statement with its lines, as JSON or, by the Accept header, as CSV."""
+
+    renderer_classes = [JSONRenderer, CsvRenderer]
+
+    def get(self, request: Request, statement_id: int) -> HttpResponseBase:
+        """As it stands; the ETag is its version."""
+        detail = selectors.get_statement(statement_id=statement_id)
+        if request.accepted_renderer.format == "csv":
+            return _csv(detail)
+        response = Response(presenting.detail(detail))
+        response["ETag"] = etag(detail.statement.version)
+        return response
+
+
+class StatementCsvView(APIView):
+    """One statement's lines as CSV."""
+
+    renderer_classes = [CsvRenderer, JSONRenderer]
+
+    def get(self, request: Request, statement_id: int) -> HttpResponseBase:
+        """Words that never change, figures that are exact."""
+        return _csv(selectors.get_statement(statement_id=statement_id))
+
+
+class PaidView(APIView):
+    """A final statement has been paid."""
+
+    def post(self, request: Request, statement_id: int) -> Response:
+        """No body; If-Match with the version one saw. A repeat answers the same."""
+
+        def act() -> Response:
+            before = selectors.get_statement(statement_id=statement_id)
+            check_if_match(request, before.statement.version)
+            services.mark_paid(
+                statement_id=statement_id, actor_id=common.who(request), now=clock.now()
+            )
+            detail = selectors.get_statement(statement_id=statement_id)
+            response = Response(presenting.detail(detail))
+            response["ETag"] = etag(detail.statement.version)
+            return response
+
+        return once(request, act)
+
+
+def _csv(detail: selectors.StatementDetail) -> HttpResponseBase:
+    statement = detail.statement
+    name = f"statement-{statement.month}-{statement.id}"
+    response = csv.response(name, exports.for_programs(detail))
+    response["ETag"] = etag(statement.version)
+    return response

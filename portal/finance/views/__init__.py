@@ -1,0 +1,1 @@
+"""Pages of cost: months, statements, rates, budgets, use, and what finance does to them."""

@@ -1,0 +1,56 @@
+"""What several pages of the room need."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.http import HttpRequest
+from django.views.decorators.http import require_http_methods
+
+from portal.common.errors import Refusal
+from portal.finance import months, selectors, words
+from portal.finance.forms import MonthForm
+from portal.finance.selectors import MonthRow
+from portal.teams import selectors as teams
+from portal.teams.models import User
+
+confirmed = require_http_methods(["GET", "HEAD", "POST"])
+
+
+def chosen_month(request: HttpRequest, now: datetime) -> MonthRow:
+    """The month asked for; else the one under way."""
+    name = request.GET.get("month", "")
+    if not name:
+        return selectors.get_month(instant=now)
+    try:
+        return selectors.get_month(instant=months.parse(name))
+    except Refusal:
+        return selectors.get_month(instant=now)
+
+
+def month_form(month: MonthRow) -> MonthForm:
+    """Which month is shown, among all there are."""
+    known = {row.name: row for row in selectors.list_months()} | {month.name: month}
+    choices = [
+        (name, words.month(row.starts_at, row.zone))
+        for name, row in sorted(known.items(), reverse=True)
+    ]
+    return MonthForm({"month": month.name}, months=choices)
+
+
+def hues(now: datetime) -> dict[int, int]:
+    """The colour of each team."""
+    return {row.id: row.hue for row in teams.get_tree(now=now).rows}
+
+
+def attempt(act: Callable[[], object]) -> Refusal | None:
+    """Do it, or say why not."""
+    try:
+        act()
+    except Refusal as refusal:
+        return refusal
+    return None
+
+
+def who(request: HttpRequest) -> int | None:
+    """Who asks."""
+    return request.user.pk if isinstance(request.user, User) else None

@@ -1,0 +1,82 @@
+"""Rate cards, and setting the next."""
+
+from datetime import datetime
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from portal.common import clock
+from portal.common.errors import Refusal
+from portal.common.forms import add_refusal
+from portal.finance import selectors, services, words
+from portal.finance.forms import RateCardForm
+from portal.finance.selectors import RateCardRow, RateRow
+from portal.finance.views import common
+from portal.finance.views.common import confirmed
+from portal.inventory import selectors as inventory
+from portal.teams import selectors as teams
+from portal.teams.middleware import access_of
+from portal.teams.permissions import BILL
+
+
+@require_safe
+def rates(request: HttpRequest) -> HttpResponse:
+    """Every rate card, newest first."""
+    now = clock.now()
+    context = {
+        "cards": [
+            (card, card.holds_at(now), words.percent(card.tax_basis_points), _prices(card))
+            for card in selectors.list_rate_cards()
+        ],
+        "may_set": access_of(request).holds(BILL),
+    }
+    return render(request, "finance/rates.html", context)
+
+
+@confirmed
+def set_rates(request: HttpRequest) -> HttpResponse:
+    """The next rate card."""
+    now = clock.now()
+    form = RateCardForm(
+        request.POST or None,
+        pools=inventory.list_pools(now=now),
+        current=next(iter(selectors.list_rate_cards()), None),
+        valid_from=selectors.get_month(instant=now).ends_at,
+        currency=teams.get_organisation().currency,
+    )
+    if request.method == "POST" and form.is_valid():
+        answer = _set_card(request, form, now)
+        if answer is not None:
+            return answer
+    return render(request, "finance/set_rates.html", {"form": form})
+
+
+def _set_card(
+    request: HttpRequest, form: RateCardForm, now: datetime
+) -> HttpResponseRedirect | None:
+    given = form.cleaned_data
+    try:
+        card = services.set_rate_card(
+            name=given["name"],
+            currency=given["currency"].upper(),
+            tax_basis_points=int(given["tax_percent"] * 100),
+            idle_rule=given["idle_rule"],
+            valid_from=given["valid_from"],
+            rates=form.rates(),
+            actor_id=common.who(request),
+            now=now,
+        )
+    except Refusal as refusal:
+        add_refusal(form, refusal)
+        return None
+    messages.success(request, _("“%(card)s” is set.") % {"card": card.name})
+    return HttpResponseRedirect(reverse("finance:rates"))
+
+
+def _prices(card: RateCardRow) -> list[tuple[RateRow, str]]:
+    """A card's rates with their price in words."""
+    return [(rate, words.rate(rate.gpu_hour_micro, card.currency)) for rate in card.rates]
