@@ -56,11 +56,11 @@ def _raycluster(spec: Spec) -> Iterator[Gang]:
     yield Gang(1, _pod((spec.get("headGroupSpec") or {}).get("template") or {}))
     for group in spec.get("workerGroupSpecs") or []:
         if not group.get("suspend"):
-            count = _workers(group) * int(group.get("numOfHosts") or 1)
+            count = workers(group) * int(group.get("numOfHosts") or 1)
             yield Gang(count, _pod(group.get("template") or {}))
 
 
-def _workers(group: Spec) -> int:
+def workers(group: Spec) -> int:
     """Wanted workers of a group, within the bounds its autoscaler keeps."""
     least = int(group.get("minReplicas") or 0)
     most = group.get("maxReplicas")
