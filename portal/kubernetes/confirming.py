@@ -1,13 +1,14 @@
 """Whether a cluster does what was written: quotas in force, and the policies that make them bind.
 
 Pure. A quota binds once the server's own controller has taken it up, which it shows by repeating
-`spec.hard` as `status.hard`. One that still does not when the next tick is written, and a policy
-that is missing, are drift of nobody's making and are shown beside all other drift.
+`spec.hard` as `status.hard`. One that still does not when the next tick is written, a policy that
+is missing, and a quota that names a device in a spelling nobody counts, are shown beside all other
+drift.
 """
 
 from collections.abc import Iterable, Iterator
 
-from portal.kubernetes import policies
+from portal.kubernetes import diff, policies, proposing
 from portal.kubernetes.diff import Drifted, Write
 from portal.kubernetes.port import FENCE, MANAGER, Listing, Manifest
 
@@ -32,6 +33,21 @@ def not_in_force(quotas: Listing, writes: Iterable[Write], fence: int) -> Iterat
                     "ResourceQuota", metadata["namespace"], metadata["name"],
                     f"status.hard[{key}]", hard[key], in_force.get(key), "",
                 )  # fmt: skip
+
+
+def without_effect(quotas: Listing) -> Iterator[Drifted]:
+    """Quotas, whoever's, with a device by a name the server takes and never counts."""
+    for item in quotas.items:
+        metadata = item["metadata"]
+        owners = diff.owned(item)
+        hard = item.get("spec", {}).get("hard", {})
+        for key in proposing.idle_keys(hard):
+            path = ("spec", "hard", key)
+            held = sorted(manager for manager, paths in owners.items() if path in paths)
+            yield Drifted(
+                "ResourceQuota", metadata["namespace"], metadata["name"], diff.spelled(path),
+                None, hard[key], held[0] if held else "",
+            )  # fmt: skip
 
 
 def _ours(item: Manifest) -> bool:

@@ -7,12 +7,12 @@ from typing import Any
 
 from django.conf import settings
 
-from portal.common import leases
+from portal.common import clock, leases
 from portal.inventory.models import Cluster, ClusterKind, ClusterMode
-from portal.kubernetes import applying, confirming, diff, runs, targets
+from portal.kubernetes import applying, confirming, diff, runs, standing, targets
 from portal.kubernetes.applying import Outcome
 from portal.kubernetes.diff import Difference
-from portal.kubernetes.models import SyncRun
+from portal.kubernetes.models import SyncRun, SyncState
 from portal.kubernetes.port import ClusterError, ClusterPort
 from portal.kubernetes.ports import port_for
 from portal.kubernetes.targets import Found
@@ -25,8 +25,9 @@ def sync_cluster(
     """Make a cluster so as its newest tick says. None when there was nothing to write.
 
     Every write carries the version it was made for and the tick's fence, and loses to a faster
-    one; the next sync plans again. A cluster in observe mode is never written. With a lease, no
-    further write is begun once somebody else has taken it: `leases.Fenced` is raised.
+    one; the next sync plans again. A cluster in observe mode, or whose sync is paused, is never
+    written. With a lease, no further write is begun once somebody else has taken it:
+    `leases.Fenced` is raised.
     """
     begun = time.monotonic()
     cluster = Cluster.objects.get(pk=cluster_id)
@@ -42,13 +43,18 @@ def sync_cluster(
             runs.close_interrupted(cluster_id=cluster_id, found=found.objects, lease=lease)
         # 2. What to write now.
         difference = Difference() if observes else _compare(port, found, cluster_id, tick, now)
+        if standing.is_paused(cluster_id=cluster_id):
+            difference.writes.clear()
     except ClusterError as error:
         return runs.fail(
             cluster_id=cluster_id, tick_id=tick.pk, message=str(error), now=now,
             took_ms=_ms(begun), lease=lease,
         )  # fmt: skip
     # 3. Write it.
-    return _make_so(cluster, port, difference, tick, now, begun, lease)
+    run = _make_so(cluster, port, difference, tick, now, begun, lease)
+    if run is None or run.state != SyncState.FAILED:
+        standing.mark_checked(cluster_id=cluster_id, now=now, real_now=clock.real_now())
+    return run
 
 
 def _make_so(
@@ -117,6 +123,7 @@ def _compare(
     wanted = targets.wanted(cluster_id=cluster_id, tick=tick, found=found, now=now)
     difference = diff.compare(wanted, found.objects)
     difference.drifts += confirming.not_in_force(found.quotas, difference.writes, tick.fence)
+    difference.drifts += confirming.without_effect(found.quotas)
     difference.drifts += confirming.not_guarded(port.policies())
     return difference
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from portal.common import audit
 from portal.common.errors import Conflict, Missing
 from portal.inventory.models import ClusterMode
-from portal.kubernetes import diff, syncing
+from portal.kubernetes import diff, standing, syncing
 from portal.kubernetes.models import Drift
 from portal.kubernetes.port import MANAGER, ClusterError
 from portal.kubernetes.ports import port_for
@@ -18,13 +18,22 @@ def take_over(*, drift_id: int, actor_id: int, now: datetime) -> None:
     """Write the object of a drift as the last tick wants it, whoever holds its fields.
 
     Raises `Missing` for a drift that is closed already, and `Conflict` when the cluster is only
-    observed, nothing is wanted of the object any more, or the cluster refuses.
+    observed or its sync paused, somebody else writes to it now, nothing is wanted of the object any
+    more, or the cluster refuses.
     """
     drift = Drift.objects.select_related("cluster").filter(pk=drift_id, closed_at=None).first()
     if drift is None:
         raise Missing
     if drift.cluster.mode == ClusterMode.OBSERVE:
         raise Conflict(_("This cluster is only observed. Change its mode, then take over."))
+    standing.refuse_while_paused(cluster_id=drift.cluster_id)
+    with standing.writing(cluster_id=drift.cluster_id):
+        key = _write(drift, now)
+    _close(drift, key, actor_id, now)
+
+
+def _write(drift: Drift, now: datetime) -> tuple[str, str, str]:
+    """Apply the object as it is wanted; gives which it is."""
     tick = syncing.newest_tick(drift.cluster_id)
     key = (drift.kind, drift.namespace, drift.name)
     try:
@@ -38,7 +47,7 @@ def take_over(*, drift_id: int, actor_id: int, now: datetime) -> None:
         raise Conflict(
             _("The cluster refused: %(reason)s") % {"reason": error}, code="cluster_refused"
         ) from error
-    _close(drift, key, actor_id, now)
+    return key
 
 
 @transaction.atomic
