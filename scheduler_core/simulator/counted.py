@@ -34,15 +34,18 @@ class Shelf:
     def __init__(self, sizes: Sequence[int]) -> None:
         self.free = list(sizes)
         self._count = [0] * (max(sizes, default=0) + 1)
+        # Bit n says that some node has n devices free, so that the fullest is found at once.
+        self._levels = 0
         self._nodes: list[list[int]] = [[] for _ in self._count]
         for node, size in enumerate(sizes):
             self._count[size] += 1
+            self._levels |= 1 << size
             heappush(self._nodes[size], node)
 
     def holds(self, ask: Ask) -> bool:
         """Tell whether the ask fits now."""
-        if ask.tasks == 1:
-            return any(self._count[ask.devices :])
+        if ask.tasks == 1 or not self._levels >> ask.devices:
+            return self._levels >> ask.devices > 0
         if not ask.devices:
             return True
         room = sum(
@@ -53,9 +56,8 @@ class Shelf:
 
     def take(self, devices: int) -> int:
         """Take devices of the fullest node that has them, lowest number of equals; return it."""
-        level = devices
-        while not self._count[level]:
-            level += 1
+        above = self._levels >> devices
+        level = devices + (above & -above).bit_length() - 1
         heap = self._nodes[level]
         # An entry is stale once its node has moved to another level.
         while self.free[heap[0]] != level:
@@ -69,10 +71,14 @@ class Shelf:
         self._move(node, devices)
 
     def _move(self, node: int, change: int) -> None:
-        self._count[self.free[node]] -= 1
-        self.free[node] += change
-        self._count[self.free[node]] += 1
-        heappush(self._nodes[self.free[node]], node)
+        before = self.free[node]
+        after = self.free[node] = before + change
+        self._count[before] -= 1
+        if not self._count[before]:
+            self._levels ^= 1 << before
+        self._count[after] += 1
+        self._levels |= 1 << after
+        heappush(self._nodes[after], node)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from scheduler_core.simulator.fragments import fragmented
 from scheduler_core.simulator.log import NEVER, Log
 
 Ints = NDArray[np.int64]
@@ -20,8 +21,9 @@ MOMENTS = 500
 class Series:
     """Teams over time: arrays of one row a moment and one column a team, in milli-GPU.
 
-    `fair` is each team's max-min share of the cluster among what all held and asked for then,
-    `stranded` the share of the cluster that was free although as much was asked for.
+    `fair` is each team's max-min share of the cluster among what all held and asked for then. Of
+    the whole cluster, `stranded` is the share that was free although as much was asked for, and
+    `fragmented` the share that was free and of no use to the trace's usual work.
     """
 
     moments: Ints
@@ -30,6 +32,7 @@ class Series:
     waiting: Ints
     fair: Floats
     stranded: Floats
+    fragmented: Floats
 
 
 class History:
@@ -66,7 +69,8 @@ class History:
         free = self._log.capacity_milli - held.sum(axis=1)
         stranded = np.minimum(free, waiting.sum(axis=1)) / max(1, self._log.capacity_milli)
         fair = np.array([_max_min(row, self._log.capacity_milli) for row in present.tolist()])
-        return Series(moments, self._teams, held, waiting, fair.reshape(shape), stranded)
+        useless = fragmented(self._log, moments) / max(1, self._log.capacity_milli)
+        return Series(moments, self._teams, held, waiting, fair.reshape(shape), stranded, useless)
 
     def contenders(self) -> Floats:
         """Return for each job the mean number of jobs in the system during its life."""

@@ -1,6 +1,6 @@
 """The event loop: time jumps from event to event, and one decision follows all of one second."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -55,6 +55,11 @@ class Decider(Protocol):
         ...
 
 
+Watch = Callable[[int], None]
+"""Told how many jobs have ended by now."""
+WATCHED_EVERY = 500
+
+
 class Replay:
     """One run of a trace through a decider. `log` is complete after `run`."""
 
@@ -64,6 +69,7 @@ class Replay:
         decider: Decider,
         others: Iterable[Event] = (),
         present: Mapping[int, tuple[int, Begin] | None] | None = None,
+        watch: Watch | None = None,
     ) -> None:
         """Prepare to run; `others` are events beside the jobs' own.
 
@@ -72,6 +78,8 @@ class Replay:
         """
         self.log = log
         self._decider = decider
+        self._watch = watch
+        self._ended = 0
         self._events = Events()
         self._left = list(log.durations)
         self._turn = [0] * len(self._left)
@@ -102,6 +110,8 @@ class Replay:
                 self._stop(stop, now)
             for begin in starts:
                 self._start(begin, now)
+            if self._watch is not None and self.log.decisions % WATCHED_EVERY == 0:
+                self._watch(self._ended)
             now = events.next_time()
         if until is not None:
             self._cut(until)
@@ -117,6 +127,7 @@ class Replay:
             self._decider.finish(event.subject)
             self._end_spell(event.subject, event.at, 0)
             self.log.finished[event.subject] = event.at
+            self._ended += 1
 
     def _start(self, begin: Begin, now: int) -> None:
         job = begin.job

@@ -54,13 +54,25 @@ class Rho:
 
 
 @dataclass(frozen=True, slots=True)
+class TeamFigures:
+    """One team: its jobs, how long they waited, and its share of the cluster over the makespan."""
+
+    team: str
+    jobs: int
+    wait_seconds: Spread
+    held_pct: float
+    fair_pct: float
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """All figures of one replay.
 
     `allocated_pct` counts GPU-seconds held, `utilised_pct` those whose work was not lost,
-    `stranded_pct` GPUs free while waiting work asked for that many, `gpu_hours_per_completed` the
-    cluster's GPU-hours over the makespan for each completed job. `jain` is over teams, of GPU held
-    ÷ fair share at that moment, averaged over the moments at which something waited.
+    `stranded_pct` GPUs free while waiting work asked for that many, `fragmented_pct` those free and
+    of no use to the trace's usual work, `gpu_hours_per_completed` the cluster's GPU-hours over the
+    makespan for each completed job. `jain` is over teams, of GPU held ÷ fair share at that moment,
+    averaged over the moments at which something waited.
     """
 
     jobs: int
@@ -72,11 +84,13 @@ class Report:
     allocated_pct: float
     utilised_pct: float
     stranded_pct: float
+    fragmented_pct: float
     preemptions: int
     lost_gpu_seconds: int
     jain: float
     gpu_hours_per_completed: float
     decisions: int
+    teams: tuple[TeamFigures, ...]
     shares: Series = field(repr=False)
 
 
@@ -106,13 +120,34 @@ def report(log: Log) -> Report:
         rho=_rho(log, history, done, finished - submitted),
         allocated_pct=100 * held / room,
         utilised_pct=100 * (held - lost) / room,
-        stranded_pct=100 * float(series.stranded.mean()) if series.stranded.size else 0.0,
+        stranded_pct=100 * _mean(series.stranded),
+        fragmented_pct=100 * _mean(series.fragmented),
         preemptions=log.preemptions,
         lost_gpu_seconds=lost // DEVICE,
         jain=_jain(series),
         gpu_hours_per_completed=room / DEVICE / HOUR / max(1, completed),
         decisions=log.decisions,
+        teams=_teams(log, series, waits),
         shares=series,
+    )
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if values.size else 0.0
+
+
+def _teams(log: Log, series: Series, waits: Floats) -> tuple[TeamFigures, ...]:
+    of = np.array(log.teams, dtype=object)
+    room = max(1, log.capacity_milli)
+    return tuple(
+        TeamFigures(
+            team=team,
+            jobs=int((of == team).sum()),
+            wait_seconds=Spread.of(waits[of == team]),
+            held_pct=100 * _mean(series.held[:, column]) / room,
+            fair_pct=100 * _mean(series.fair[:, column]) / room,
+        )
+        for column, team in enumerate(series.teams)
     )
 
 

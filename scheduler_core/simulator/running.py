@@ -1,13 +1,16 @@
 """Replay a scenario: by counting where that is all there is to do, else through the planner."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 
-from scheduler_core.model import Workload
+from scheduler_core.model import Node, Quota, Snapshot, Team, Workload
+from scheduler_core.placement.demands import Demand, FreeNode
 from scheduler_core.resources import DEVICE
 from scheduler_core.simulator.counted import Ask, Counted, Key, Share
+from scheduler_core.simulator.events import Event
 from scheduler_core.simulator.live import Live
-from scheduler_core.simulator.log import Log
-from scheduler_core.simulator.replay import Replay
+from scheduler_core.simulator.log import Ground, Log
+from scheduler_core.simulator.replay import Replay, Watch
 from scheduler_core.simulator.scenario import PLENTY, Scenario
 
 COUNTED_KEYS: dict[str, Callable[[Workload], Key]] = {
@@ -31,6 +34,18 @@ def log_of(scenario: Scenario) -> Log:
         gpu_milli=[one.gpu_milli for one in scenario.workloads],
         teams=[one.team for one in scenario.workloads],
         capacity_milli=scenario.capacity_milli,
+        ground=ground_of(scenario.snapshot.nodes, scenario.workloads),
+    )
+
+
+def ground_of(nodes: Sequence[Node], workloads: Sequence[Workload]) -> Ground:
+    """Return what fragmentation is measured on: empty nodes, and the kinds of task."""
+    kinds: Counter[Demand] = Counter()
+    for one in workloads:
+        ask = one.per_task
+        kinds[Demand.of(ask.gpu_milli, ask.cpu_milli, one.gpu_models)] += 1
+    return Ground(
+        tuple(FreeNode(n.cpu_milli, [DEVICE] * n.gpus, n.gpu_model or "") for n in nodes), kinds
     )
 
 
@@ -45,6 +60,7 @@ def can_be_counted(scenario: Scenario) -> bool:
         and not policy.preemption.enabled
         and policy.hybrid is None
         and len({(node.gpus, node.gpu_model) for node in snapshot.nodes}) == 1
+        and _all_may_borrow_all(snapshot)
         and all(_plain(node.cpu_milli, node.memory_mib) for node in snapshot.nodes)
         and all(_countable(one, snapshot.nodes[0].gpus) for one in scenario.workloads)
     )
@@ -73,16 +89,32 @@ def counted(scenario: Scenario) -> Counted:
     )
 
 
-def replay(scenario: Scenario, until: int | None = None) -> Log:
-    """Replay to the end, or up to a moment, and return what happened."""
-    if can_be_counted(scenario):
-        return Replay(log_of(scenario), counted(scenario)).run(until)
-    return Replay(log_of(scenario), planned(scenario)).run(until)
+def replay(
+    scenario: Scenario,
+    until: int | None = None,
+    *,
+    others: Sequence[Event] = (),
+    watch: Watch | None = None,
+) -> Log:
+    """Replay to the end, or up to a moment, and return what happened.
+
+    `others` are failures and repairs of nodes; `watch` is told now and then how many have ended.
+    """
+    decider = counted(scenario) if can_be_counted(scenario) and not others else planned(scenario)
+    return Replay(log_of(scenario), decider, others, watch=watch).run(until)
 
 
 def planned(scenario: Scenario) -> Live:
     """Return the decider that asks the planner."""
     return Live(scenario.snapshot, scenario.workloads)
+
+
+def _all_may_borrow_all(snapshot: Snapshot) -> bool:
+    return (
+        len(snapshot.pools) == 1
+        and all(quota == Quota(quota.team, quota.pool, 0) for quota in snapshot.quotas)
+        and snapshot.teams == tuple(Team(team.name) for team in snapshot.teams)
+    )
 
 
 def _plain(cpu_milli: int, memory_mib: int) -> bool:
@@ -99,4 +131,6 @@ def _countable(one: Workload, size: int) -> bool:
         and not ask.cpu_milli
         and not ask.memory_mib
         and one.kind != "inference"
+        and one.min_tasks is None
+        and one.pool is None
     )

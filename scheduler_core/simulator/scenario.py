@@ -1,13 +1,15 @@
-"""A trace made into what the engine knows: one pool, its nodes, teams and workloads.
+"""A trace made into what the engine knows: pools, their nodes, teams and workloads.
 
-Every team gets a quota of nothing guaranteed and no limit, so that the whole cluster is there to be
-borrowed and only the order decides. All work is therefore preemptible: what may not be stopped is
-never started on borrowed devices. The snapshot holds no workloads; these come one by one.
+On nodes alone there is one pool, and every team gets a quota of nothing guaranteed and no limit, so
+that the whole cluster is there to be borrowed and only the order decides. All work is then
+preemptible: what may not be stopped is never started on borrowed devices. On a cluster with terms
+of its own (`on_terms`) teams keep what they are promised; teams it does not know only borrow. The
+snapshot holds no workloads; these come one by one.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scheduler_core import model
 from scheduler_core.resources import DEVICE
@@ -60,56 +62,112 @@ def equal_nodes(text: str) -> list[Node]:
 
 
 def scenario(jobs: Sequence[Job], nodes: Sequence[Node], policy: model.Policy) -> Scenario:
-    """Return the scenario of a trace under a policy.
+    """Return the scenario of a trace on nodes, under a policy.
 
     A job wider than any node becomes tasks of whole nodes. Jobs keep their order where they were
     submitted in the same second.
     """
-    largest = max((node.gpus for node in nodes), default=0)
-    capacity = sum(node.gpus for node in nodes) * DEVICE
+    shares = any(job.gpu_milli % DEVICE for job in jobs)
+    terms = model.Snapshot(
+        now=0,
+        policy=policy,
+        pools=(model.Pool(POOL, sharing="shared" if shares else "dedicated"),),
+        nodes=tuple(_node(node) for node in nodes),
+    )
+    return on_terms(jobs, terms)
+
+
+def on_terms(jobs: Sequence[Job], terms: model.Snapshot) -> Scenario:
+    """Return the scenario of a trace in a cluster as it is, under its policy.
+
+    Taken are policy, teams, pools, nodes and the quotas valid at its `now`; what ran or was
+    reserved there is not.
+    """
     known = [job for job in jobs if job.duration_seconds is not None]
-    shaped = [(job, *_tasks(job, largest)) for job in known]
-    fitting = [entry for entry in shaped if entry[1] * entry[2].gpu_milli <= capacity]
+    rooms = _rooms(terms)
+    shaped = [_shaped(job, rooms) for job in known]
+    fitting = [entry for entry in shaped if entry is not None]
     fitting.sort(key=lambda entry: entry[0].submitted_at)
+    base = _base([job for job, _, _ in fitting], terms)
+    own = frozenset(team.name for team in terms.teams)
     return Scenario(
-        snapshot=_snapshot([entry[0] for entry in fitting], nodes, policy),
+        snapshot=base,
         workloads=tuple(
-            _workload(number, job, tasks, per_task)
+            _workload(number, job, tasks, per_task, own, rooms)
             for number, (job, tasks, per_task) in enumerate(fitting)
         ),
-        durations=tuple(entry[0].duration_seconds or 0 for entry in fitting),
-        ids=tuple(entry[0].id for entry in fitting),
+        durations=tuple(job.duration_seconds or 0 for job, _, _ in fitting),
+        ids=tuple(job.id for job, _, _ in fitting),
         left_out=len(jobs) - len(known),
         never_fit=len(known) - len(fitting),
     )
 
 
-def _tasks(job: Job, largest: int) -> tuple[int, model.PerTask]:
-    """Return the job's tasks, cut to whole nodes where one task would not fit a node."""
-    devices = -(-job.gpu_milli // DEVICE)
-    if devices <= largest or not largest:
-        return job.tasks, model.PerTask(job.gpu_milli, job.cpu_milli, job.memory_mib)
-    parts = -(-devices // largest)
-    per_task = model.PerTask(
-        largest * DEVICE, -(-job.cpu_milli // parts), -(-job.memory_mib // parts)
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """A pool's size in milli-GPU, and the most devices on one of its nodes."""
+
+    capacity: int
+    largest: int
+
+
+def _rooms(terms: model.Snapshot) -> dict[str, _Room]:
+    """Return what fits each pool; "" is any pool, so the largest of all."""
+    sizes = {pool.name: [0] for pool in terms.pools}
+    for node in terms.nodes:
+        sizes[node.pool].append(node.gpus)
+    rooms = {name: _Room(sum(gpus) * DEVICE, max(gpus)) for name, gpus in sizes.items()}
+    rooms[""] = _Room(
+        max((room.capacity for room in rooms.values()), default=0),
+        max((room.largest for room in rooms.values()), default=0),
     )
-    return job.tasks * parts, per_task
+    return rooms
 
 
-def _workload(number: int, job: Job, tasks: int, per_task: model.PerTask) -> model.Workload:
+def _shaped(job: Job, rooms: dict[str, _Room]) -> tuple[Job, int, model.PerTask] | None:
+    """Return the job with its tasks, None where it asks for more than there is.
+
+    Where one task would not fit a node, it is cut to whole nodes.
+    """
+    room = rooms.get(job.pool, rooms[""])
+    tasks, per_task = job.tasks, model.PerTask(job.gpu_milli, job.cpu_milli, job.memory_mib)
+    devices = -(-job.gpu_milli // DEVICE)
+    if devices > room.largest > 0:
+        parts = -(-devices // room.largest)
+        per_task = model.PerTask(
+            room.largest * DEVICE, -(-job.cpu_milli // parts), -(-job.memory_mib // parts)
+        )
+        tasks = job.tasks * parts
+    return (job, tasks, per_task) if tasks * per_task.gpu_milli <= room.capacity else None
+
+
+def _workload(
+    number: int,
+    job: Job,
+    tasks: int,
+    per_task: model.PerTask,
+    own: frozenset[str],
+    rooms: dict[str, _Room],
+) -> model.Workload:
     announced = job.estimate_seconds
+    saves = job.save_seconds
     return model.Workload(
         # Of the same width, so that ids sort as the trace does.
         id=f"{number:09d}",
         team=job.team or NOBODY,
         user=job.user or None,
+        pool=job.pool if job.pool in rooms and job.pool else None,
         submitted_at=job.submitted_at,
         tasks=tasks,
         per_task=per_task,
+        min_tasks=job.min_tasks if tasks == job.tasks else None,
         kind=_kind(job.kind),
         priority=job.priority,
         gpu_models=job.gpu_models,
         duration_seconds=job.duration_seconds if announced is None else announced,
+        # Who is promised nothing could never run what may not be stopped.
+        preemptible=job.preemptible or job.team not in own,
+        checkpoint=None if saves is None else model.Checkpoint(saves, job.restore_seconds or 0),
     )
 
 
@@ -117,24 +175,36 @@ def _kind(kind: str) -> model.Kind:
     return next((known for known in model.KINDS if known == kind), "batch")
 
 
-def _snapshot(jobs: Sequence[Job], nodes: Sequence[Node], policy: model.Policy) -> model.Snapshot:
-    teams = sorted({job.team or NOBODY for job in jobs})
-    shares = any(job.gpu_milli % DEVICE for job in jobs)
+def _base(jobs: Sequence[Job], terms: model.Snapshot) -> model.Snapshot:
+    """Return the empty cluster at the first submission, with a quota for every team."""
+    own = {team.name for team in terms.teams}
+    others = sorted({job.team or NOBODY for job in jobs} - own)
     return model.Snapshot(
         now=min((job.submitted_at for job in jobs), default=0),
-        policy=policy,
-        teams=tuple(model.Team(team) for team in teams),
-        pools=(model.Pool(POOL, sharing="shared" if shares else "dedicated"),),
-        quotas=tuple(model.Quota(team, POOL, guaranteed=0) for team in teams),
-        nodes=tuple(
-            model.Node(
-                name=node.name,
-                pool=POOL,
-                gpus=node.gpus,
-                cpu_milli=node.cpu_milli,
-                memory_mib=node.memory_mib,
-                gpu_model=node.gpu_model or None,
-            )
-            for node in nodes
+        policy=terms.policy,
+        teams=(
+            *(replace(team, used_gpu_seconds=0) for team in terms.teams),
+            *(model.Team(team) for team in others),
         ),
+        pools=terms.pools,
+        quotas=(
+            *(
+                replace(quota, valid_from=None, valid_to=None)
+                for quota in terms.quotas
+                if quota.valid_at(terms.now)
+            ),
+            *(model.Quota(team, pool.name, 0) for team in others for pool in terms.pools),
+        ),
+        nodes=terms.nodes,
+    )
+
+
+def _node(node: Node) -> model.Node:
+    return model.Node(
+        name=node.name,
+        pool=POOL,
+        gpus=node.gpus,
+        cpu_milli=node.cpu_milli,
+        memory_mib=node.memory_mib,
+        gpu_model=node.gpu_model or None,
     )

@@ -13,6 +13,7 @@ from scheduler_core.simulator.events import Event, Rank
 from scheduler_core.simulator.live import Live, edges
 from scheduler_core.simulator.log import NEVER, Log
 from scheduler_core.simulator.replay import Replay
+from scheduler_core.simulator.running import ground_of
 
 
 def what_if(snapshot: Snapshot, until: int | None = None) -> Log:
@@ -29,6 +30,7 @@ def what_if(snapshot: Snapshot, until: int | None = None) -> Log:
         teams=[one.team for one in workloads],
         capacity_milli=sum(node.gpus for node in snapshot.nodes) * DEVICE,
         begins=snapshot.now,
+        ground=ground_of(snapshot.nodes, workloads),
     )
     live = Live(base, workloads)
     present = {

@@ -14,12 +14,17 @@ Jobs, one row a workload:
 | `tasks` | number of equal tasks, 1 by default |
 | `gpu_milli`, `cpu_milli`, `memory_mib` | of one task |
 | `gpu_models` | allowed models joined by bars, empty = any |
+| `pool` | the only pool it may run in, empty = any |
+| `min_tasks` | fewer tasks that will do; empty = all of them |
+| `save_seconds`, `restore_seconds` | what a checkpoint costs; no `save_seconds`: it cannot save |
 
 Required are `id`, `submitted_at`, `ran_seconds` and `gpu_milli`.
 Nodes: `name,gpus,cpu_milli,memory_mib,gpu_model`.
 """
 
-from typing import BinaryIO
+import csv
+from collections.abc import Iterable
+from typing import BinaryIO, TextIO
 
 from scheduler_core.traces.errors import BadRow
 from scheduler_core.traces.fields import Row
@@ -27,6 +32,12 @@ from scheduler_core.traces.reading import Reading, table
 from scheduler_core.traces.records import WHOLE_GPU, Job, Node
 
 COLUMNS = ("id", "submitted_at", "ran_seconds", "gpu_milli")
+WRITTEN = (
+    *("id", "team", "user", "kind", "priority", "preemptible", "submitted_at", "started_at"),
+    *("ran_seconds", "estimate_seconds", "tasks", "gpu_milli", "cpu_milli", "memory_mib"),
+    *("gpu_models", "pool", "min_tasks", "save_seconds", "restore_seconds"),
+)
+NODES_WRITTEN = ("name", "gpus", "cpu_milli", "memory_mib", "gpu_model")
 NODE_COLUMNS = ("name", "gpus", "cpu_milli", "memory_mib")
 KINDS = ("training", "inference", "interactive", "batch")
 
@@ -65,7 +76,20 @@ def _job(row: Row) -> Job:
         kind=kind,
         priority=row.integer("priority", "0"),
         preemptible=row.flag("preemptible", default=True),
+        pool=row.text("pool"),
+        min_tasks=_min_tasks(row),
+        save_seconds=row.seconds_or_none("save_seconds"),
+        restore_seconds=row.seconds_or_none("restore_seconds"),
     )
+
+
+def _min_tasks(row: Row) -> int | None:
+    if not row.text("min_tasks"):
+        return None
+    fewest = row.whole("min_tasks")
+    if not 1 <= fewest <= _tasks(row):
+        raise BadRow(f"min_tasks: {fewest} is not between 1 and the number of tasks")
+    return fewest
 
 
 def _tasks(row: Row) -> int:
@@ -90,3 +114,32 @@ def _node(row: Row) -> Node:
         memory_mib=row.whole("memory_mib"),
         gpu_model=row.text("gpu_model"),
     )
+
+
+def write_jobs(jobs: Iterable[Job], stream: TextIO) -> None:
+    """Write workloads so that `Evenshare.jobs` reads them back unchanged."""
+    rows = csv.writer(stream, lineterminator="\n")
+    rows.writerow(WRITTEN)
+    rows.writerows(map(_cells, jobs))
+
+
+def _cells(job: Job) -> tuple[object, ...]:
+    started = "" if job.waited_seconds is None else job.submitted_at + job.waited_seconds
+    return (
+        *(job.id, job.team, job.user, job.kind, job.priority),
+        *("true" if job.preemptible else "false", job.submitted_at, started),
+        *(_or_empty(job.duration_seconds), _or_empty(job.estimate_seconds), job.tasks),
+        *(job.gpu_milli, job.cpu_milli, job.memory_mib, "|".join(job.gpu_models), job.pool),
+        *map(_or_empty, (job.min_tasks, job.save_seconds, job.restore_seconds)),
+    )
+
+
+def _or_empty(value: int | None) -> int | str:
+    return "" if value is None else value
+
+
+def write_nodes(nodes: Iterable[Node], stream: TextIO) -> None:
+    """Write machines so that `Evenshare.nodes` reads them back unchanged."""
+    rows = csv.writer(stream, lineterminator="\n")
+    rows.writerow(NODES_WRITTEN)
+    rows.writerows((n.name, n.gpus, n.cpu_milli, n.memory_mib, n.gpu_model) for n in nodes)

@@ -17,7 +17,8 @@ class Job:
     ones. `duration_seconds` is None where the trace does not say how long the job ran, and
     `estimate_seconds` is what its owner said beforehand. `gpu_models` empty means any model.
     `waited_seconds` is the wait the original scheduler gave it, None where unknown. Only our own
-    history knows the last three, named as in the engine's workloads.
+    history knows what comes after, named as in the engine's workloads; `save_seconds` None is a job
+    that cannot save.
     """
 
     id: str
@@ -35,6 +36,10 @@ class Job:
     kind: str = "batch"
     priority: int = 0
     preemptible: bool = True
+    pool: str = ""
+    min_tasks: int | None = None
+    save_seconds: int | None = None
+    restore_seconds: int | None = None
 
     @property
     def total_gpu_milli(self) -> int:

@@ -252,3 +252,20 @@ def test_a_report_is_written_as_json_and_csv() -> None:
     assert next(csv.DictReader(io.StringIO(summary.getvalue())))["wait_seconds.mean"] == "0.0"
     teams = {row["team"] for row in csv.DictReader(io.StringIO(shares.getvalue()))}
     assert teams == {job.team for job in sample()[:50]}
+
+
+def test_fragmentation_is_free_gpu_of_no_use_to_the_usual_work() -> None:
+    # Half of the time 3 of 8 GPUs are free: all of use to the job of one, none to that of five.
+    jobs = [Job("a", 0, 100, 5000, team="x"), Job("b", 200, 0, 1000, team="x")]
+    figures = report(running.replay(small("1x8", jobs)))
+    assert figures.makespan_seconds == 200
+    assert figures.fragmented_pct == pytest.approx(50 * 1.5 / 8)
+
+
+def test_a_report_tells_each_team_apart() -> None:
+    jobs = [Job("a", 0, 100, 8000, team="x"), Job("b", 0, 100, 8000, team="y")]
+    figures = report(running.replay(small("1x8", jobs)))
+    assert [(t.team, t.jobs, t.wait_seconds.mean, t.held_pct) for t in figures.teams] == [
+        ("x", 1, 0, 50),
+        ("y", 1, 100, 50),
+    ]

@@ -15,6 +15,7 @@ from scheduler_core.simulator.events import Event, Rank
 from scheduler_core.simulator.live import Live, edges
 from scheduler_core.simulator.log import Spell
 from scheduler_core.simulator.replay import Replay
+from scheduler_core.simulator.report import report
 from scheduler_core.simulator.scenario import equal_nodes, scenario
 from scheduler_core.traces import Job, Node
 
@@ -58,6 +59,8 @@ def test_counting_starts_what_the_planner_starts(
     by_planning = Replay(running.log_of(plan), running.planned(plan)).run()
     assert by_counting.started == by_planning.started
     assert sorted(by_counting.spells) == sorted(by_planning.spells)
+    counted, planned = report(by_counting), report(by_planning)
+    assert counted.fragmented_pct == pytest.approx(planned.fragmented_pct)
 
 
 def assert_same(kept: State, anew: State) -> None:

@@ -4,8 +4,18 @@ import io
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from scheduler_core.traces import READERS, Job, Node, NoNodeList, NotThisFormat, TooManyBadRows
+from scheduler_core.traces import (
+    READERS,
+    Job,
+    Node,
+    NoNodeList,
+    NotThisFormat,
+    TooManyBadRows,
+    evenshare,
+)
 
 DATA = Path(__file__).parent / "data" / "traces"
 
@@ -187,11 +197,50 @@ def test_our_own_history_keeps_what_the_engine_needs() -> None:
     [
         ("w,0,1,1500,1", "gpu_milli: 1500 is above one device and no multiple of 1000"),
         ("w,0,1,1000,0", "tasks: must be at least 1"),
+        ("w,0,1,1000,2,3", "min_tasks: 3 is not between 1 and the number of tasks"),
     ],
 )
 def test_our_own_history_refuses_what_the_engine_would(cells: str, why: str) -> None:
+    titles = ["id", "submitted_at", "ran_seconds", "gpu_milli", "tasks", "min_tasks"]
+    header = ",".join(titles[: cells.count(",") + 1])
     with pytest.raises(TooManyBadRows, match=why):
-        jobs("evenshare", f"id,submitted_at,ran_seconds,gpu_milli,tasks\n{cells}\n")
+        jobs("evenshare", f"{header}\n{cells}\n")
+
+
+@given(
+    st.builds(
+        Job,
+        id=st.text('ab|,"1', min_size=1),
+        submitted_at=st.integers(0, 10**9),
+        duration_seconds=st.none() | st.integers(0, 10**6),
+        gpu_milli=st.sampled_from([0, 250, 1000, 8000]),
+        tasks=st.integers(2, 64),
+        cpu_milli=st.integers(0, 10**6),
+        memory_mib=st.integers(0, 10**6),
+        team=st.sampled_from(["", "t1"]),
+        gpu_models=st.sampled_from([(), ("A",), ("A", "B")]),
+        estimate_seconds=st.none() | st.integers(0, 10**6),
+        waited_seconds=st.none() | st.integers(0, 10**6),
+        kind=st.sampled_from(["batch", "inference"]),
+        priority=st.integers(-9, 9),
+        preemptible=st.booleans(),
+        pool=st.sampled_from(["", "p3"]),
+        min_tasks=st.none() | st.integers(1, 2),
+        save_seconds=st.none() | st.integers(0, 99),
+        restore_seconds=st.none() | st.integers(0, 99),
+    )
+)
+def test_our_own_history_is_read_as_it_was_written(job: Job) -> None:
+    text = io.StringIO()
+    evenshare.write_jobs([job], text)
+    assert jobs("evenshare", text.getvalue()) == [job]
+
+
+def test_our_own_nodes_are_read_as_they_were_written() -> None:
+    text = io.StringIO()
+    some = [Node("n1", 8, 192_000, 2_097_152, "H100-80GB"), Node("n2", 0, 1, 1)]
+    evenshare.write_nodes(some, text)
+    assert nodes("evenshare", text.getvalue()) == some
 
 
 def test_our_own_nodes_name_their_model() -> None:
