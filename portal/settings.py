@@ -165,6 +165,7 @@ INSTALLED_APPS = [
     "portal.quotas.apps.QuotasConfig",
     "portal.reservations.apps.ReservationsConfig",
     "portal.workloads.apps.WorkloadsConfig",
+    "portal.slas.apps.SlasConfig",
     "portal.usage.apps.UsageConfig",
     "portal.scheduling.apps.SchedulingConfig",
     "portal.kubernetes.apps.KubernetesConfig",

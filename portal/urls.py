@@ -24,6 +24,8 @@ from portal.reservations import permissions as reservations_permissions
 from portal.reservations import urls as reservations_urls
 from portal.scheduling import permissions as scheduling_permissions
 from portal.scheduling import urls as scheduling_urls
+from portal.slas import permissions as slas_permissions
+from portal.slas import urls as slas_urls
 from portal.teams import permissions as teams_permissions
 from portal.teams import urls as teams_urls
 from portal.teams.permissions import Rule
@@ -41,6 +43,7 @@ ACCESS_RULES: dict[str, Rule] = {
     **requests_permissions.RULES,
     **finance_permissions.RULES,
     **usage_permissions.RULES,
+    **slas_permissions.RULES,
 }
 
 api_patterns = [
@@ -52,6 +55,7 @@ api_patterns = [
     *requests_urls.api_patterns,
     *finance_urls.api_patterns,
     *usage_urls.api_patterns,
+    *slas_urls.api_patterns,
 ]
 urlpatterns = [
     path("admin/login/", RedirectView.as_view(pattern_name="account_login"), name="admin-login"),

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from portal.inventory.models import Cluster, ClusterKind, GPUModel, Node, Pool
 from portal.quotas.models import Quota
 from portal.reservations.models import Reservation, ReservationState, Source
+from portal.slas.models import Breach, BreachKind, Sla, Tier
 from portal.teams.models import Role, RoleAssignment, Team, TeamTerm, User
 from portal.usage.models import GRID_SECONDS, LedgerEntry
 from portal.workloads.models import Pod, Workload
@@ -125,3 +126,16 @@ def a_reservation(
         team=team, pool=pool, gpus=gpus, source=source, starts_at=starts_at, ends_at=ends_at,
         planned_ends_at=ends_at, zone="Asia/Seoul", state=state, created_at=LONG_AGO,
     )  # fmt: skip
+
+
+def a_breach(workload: Workload, due_at: datetime) -> Breach:
+    """A job that waits longer than its team was promised."""
+    tier, _ = Tier.objects.get_or_create(
+        name="gold", defaults={"target_wait_seconds": 1800, "created_at": LONG_AGO}
+    )
+    sla = Sla.objects.create(
+        team=workload.team, tier=tier, valid_from=LONG_AGO, created_at=LONG_AGO
+    )
+    return Breach.objects.create(
+        kind=BreachKind.WAIT, sla=sla, team=workload.team, workload=workload, due_at=due_at
+    )

@@ -14,6 +14,7 @@ from portal.quotas.models import Quota
 from portal.requests.models import Request, RequestKind, RequestState
 from portal.reservations.models import Reservation
 from portal.scheduling.models import Decision, Tick, TickState, Verb
+from portal.slas.models import Breach
 from portal.teams.models import Role, Team, User
 from portal.workloads.models import Workload
 from tests import builders
@@ -28,6 +29,7 @@ class Side:
     request: Request
     reservation: Reservation
     quota: Quota
+    breach: Breach
     statement: Statement
 
 
@@ -51,6 +53,8 @@ class World:
             "request_id": side.request.pk,
             "reservation_id": side.reservation.pk,
             "quota_id": side.quota.pk,
+            "breach_id": side.breach.pk,
+            "tier_id": side.breach.sla.tier_id,
             "statement_id": side.statement.pk,
             "cluster_id": self.cluster.pk,
             "pool_id": self.pool.pk,
@@ -84,12 +88,14 @@ def _a_side(team: Team, pool: Pool, now: datetime) -> Side:
         ends_at=now + timedelta(hours=3), planned_ends_at=now + timedelta(hours=3),
         zone="Asia/Seoul", purpose=f"{team.slug} secret purpose", created_at=now,
     )  # fmt: skip
+    workload = a_workload(team, pool, now)
     return Side(
         team=team,
-        workload=a_workload(team, pool, now),
+        workload=workload,
         request=_a_request(team, pool, asker, now),
         reservation=reservation,
         quota=builders.a_quota(team, pool, guaranteed=2),
+        breach=builders.a_breach(workload, now),
         statement=_a_statement(team, now),
     )
 

@@ -22,6 +22,10 @@ from portal.scheduling import expecting, holding, naming, policies, reading
 from portal.scheduling.models import Policy
 from portal.scheduling.reading import Rows
 from portal.scheduling.work import Work, freeze_work
+from portal.slas import targets
+from portal.slas.services import LONGEST_WAIT
+from portal.slas.targets import Targets
+from portal.teams.selectors import Tree
 from portal.usage.models import DecayedUse
 from scheduler_core import model as engine
 from scheduler_core.resources import DEVICE
@@ -48,17 +52,25 @@ def freeze(*, cluster_id: int, now: datetime) -> Frozen:
     policy = policies.get_policy(cluster_id=cluster_id, now=now)
     last = policies.last_tick(cluster_id=cluster_id)
     rules = policies.rules_of(policy, cluster_id=cluster_id)
-    return build(rows, policy, policies.effective(rules, last=last, now=now), now)
+    tree = Tree(rows=tuple(rows.teams))
+    promised = targets.get_targets(now=now, from_at=now - LONGEST_WAIT, tree=tree)
+    return build(rows, policy, policies.effective(rules, last=last, now=now), now, promised)
 
 
-def build(rows: Rows, policy: Policy | None, rules: engine.Policy, now: datetime) -> Frozen:
+def build(
+    rows: Rows,
+    policy: Policy | None,
+    rules: engine.Policy,
+    now: datetime,
+    promised: Targets | None = None,
+) -> Frozen:
     """Build the snapshot of what was read."""
     moment = clock.whole_seconds(now)
     known = frozenset(row.id for row in rows.teams)
     to_come = expecting.expected(rows.admissions, rows.workloads, rows.pods, rows.nodes)
     holdings = holding.hold([*rows.pods, *to_come], {node.pk: node for node in rows.nodes})
     reservations = _reservations(rows, known)
-    work = freeze_work(rows, holdings, reservations, moment)
+    work = freeze_work(rows, holdings, reservations, moment, promised)
     snapshot = engine.Snapshot(
         now=moment,
         policy=rules,

@@ -15,6 +15,7 @@ from portal.reservations import services as reservations
 from portal.scheduling import foreseeing, freezing, recording
 from portal.scheduling.models import Policy, Tick, TickState
 from portal.scheduling.recording import Cycle
+from portal.slas import services as slas
 from scheduler_core import document, planner
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,9 @@ def run_tick(
         cycle = Cycle(cluster_id, now, real, lease, _ms(begun))
         _note(cycle, TickState.FAILED, f"{type(error).__name__}: {error}")
         raise
-    # 6. Once an hour, what is past its time is forgotten.
+    # 6. Who waits longer than promised is noted, for somebody to answer for.
+    slas.find_breaches(now=now)
+    # 7. Once an hour, what is past its time is forgotten.
     if _is_first_of_its_hour(tick):
         prune(now=now)
     with logs.bound_to(cluster=cluster_id, tick=tick.pk, ms=_ms(begun)):

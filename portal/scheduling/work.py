@@ -22,6 +22,7 @@ from portal.inventory.models import Pool
 from portal.scheduling import holding, naming
 from portal.scheduling.holding import Held, Holdings
 from portal.scheduling.reading import Rows, WorkloadRow
+from portal.slas.targets import Targets
 from portal.workloads.models import WorkloadState
 from scheduler_core import model as engine
 
@@ -60,10 +61,15 @@ class _Context:
     reservations: Mapping[int, engine.Reservation]
     strangers: Mapping[str, int]
     estimates: Mapping[int, int]
+    promised: Targets | None
 
 
 def freeze_work(
-    rows: Rows, holdings: Holdings, reservations: Mapping[int, engine.Reservation], now: int
+    rows: Rows,
+    holdings: Holdings,
+    reservations: Mapping[int, engine.Reservation],
+    now: int,
+    promised: Targets | None = None,
 ) -> Work:
     """Build every workload, in order of submission."""
     context = _Context(
@@ -73,6 +79,7 @@ def freeze_work(
         reservations=reservations,
         strangers=_strangers(rows.workloads),
         estimates=rows.estimates,
+        promised=promised,
     )
     built: list[engine.Workload] = []
     owners: dict[str, int] = {}
@@ -144,6 +151,7 @@ def _waiting(row: WorkloadRow, context: _Context) -> engine.Workload:
         min_tasks=None if row.min_tasks is None else min(row.min_tasks, row.tasks, MOST_TASKS),
         duration_seconds=_duration(row, context),
         preemptible=row.preemptible,
+        target_wait_seconds=_target(row, context),
         checkpoint=_checkpoint(row, context.now),
     )
 
@@ -175,6 +183,14 @@ def _user(row: WorkloadRow, context: _Context) -> str | None:
 
 def _kind(word: str) -> engine.Kind:
     return next((kind for kind in engine.KINDS if kind == word), "batch")
+
+
+def _target(row: WorkloadRow, context: _Context) -> int | None:
+    """How long its team was promised to wait at most when it came."""
+    if row.team_id is None or context.promised is None:
+        return None
+    sla = context.promised.of(row.team_id, row.pool_id, row.submitted_at)
+    return sla.target_wait_seconds if sla else None
 
 
 def _duration(row: WorkloadRow, context: _Context) -> int | None:
