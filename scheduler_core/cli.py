@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from scheduler_core import division, document, planner
 from scheduler_core.simulator import command as replaying
@@ -91,8 +91,31 @@ def _open(path: str) -> BinaryIO:
     return Path(path).open("rb")
 
 
+def _new(path: str) -> TextIO:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    return Path(path).open("w", encoding="utf-8")
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def _keep_still(line: str) -> None:
+    """Tell nobody."""
+
+
+def _add_replay_arguments(parser: argparse.ArgumentParser) -> None:
+    replaying.add_arguments(parser)
+    parser.add_argument(
+        "--progress", action="store_true", help="say on standard error how far it is; on a terminal"
+        " it always does"
+    )  # fmt: skip
+
+
 def _replay(arguments: argparse.Namespace) -> int:
-    outside = replaying.Outside(_open, time.process_time)
+    is_told = arguments.progress or sys.stderr.isatty()
+    tell = _tell if is_told else _keep_still
+    outside = replaying.Outside(_open, _new, time.process_time, tell)
     try:
         answered = list(replaying.answers(arguments, outside))
     except (replaying.Refusal, TraceError, document.Fault, OSError) as refusal:
@@ -110,7 +133,7 @@ def _replay(arguments: argparse.Namespace) -> int:
 COMMANDS: dict[str, Command] = {
     "plan": _answering("Plan one cycle of a snapshot.", _plan),
     "divide": _answering("Divide a total among teams.", _divide),
-    "replay": Command("Replay a trace and compare policies.", replaying.add_arguments, _replay),
+    "replay": Command("Replay a trace and compare policies.", _add_replay_arguments, _replay),
     "schema": Command("Print the JSON Schema.", lambda parser: None, _print_schema),
 }
 """Every subcommand; another is one more line."""

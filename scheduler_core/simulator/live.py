@@ -5,6 +5,7 @@ Arrivals, starts, preemptions and ends are changed in place. What is rarer and c
 anew from the snapshot of that moment; a test shows both ways to give the same state.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
@@ -38,7 +39,8 @@ class Live:
         self._usage = Usage(
             base.policy.half_life_seconds, [team.used_gpu_seconds for team in base.teams]
         )
-        self._down: set[int] = set()
+        # How many outages each node is in.
+        self._down: Counter[int] = Counter()
         # In the order in which they began to wait, and to run.
         self._waiting: dict[str, Workload] = {}
         self._running: dict[str, Workload] = {}
@@ -57,9 +59,9 @@ class Live:
         """Return the snapshot of this moment."""
         used = self._usage.gpu_seconds()
         nodes = self._base.nodes
-        if self._down:
+        if any(self._down.values()):
             nodes = tuple(
-                replace(node, schedulable=False) if number in self._down else node
+                replace(node, schedulable=False) if self._down[number] else node
                 for number, node in enumerate(nodes)
             )
         return replace(
@@ -90,10 +92,10 @@ class Live:
         """Take note of a node's failure or repair, or of an edge in the terms."""
         self._is_stale = True
         if event.rank is Rank.REPAIR:
-            self._down.discard(event.subject)
+            self._down[event.subject] -= 1
         if event.rank is not Rank.FAILURE:
             return ()
-        self._down.add(event.subject)
+        self._down[event.subject] += 1
         node = self._base.nodes[event.subject].name
         hit = [
             one.id

@@ -84,9 +84,68 @@ def test_a_policy_file_is_replayed_beside_the_named_orders(
     assert found == [("fifo", 30, 1), ("sjf", 15, 1)]
 
 
+TWO_JOBS = "job_id,submit_s,duration_s,num_gpus,vc\n1,0,3600,8,a\n2,0,3600,4,b\n"
+
+
+@pytest.fixture
+def two_jobs(tmp_path: Path) -> list[str]:
+    """Two jobs of an hour on one node of 8."""
+    (tmp_path / "jobs.csv").write_text(TWO_JOBS)
+    return ["--trace", "philly", "--workloads", str(tmp_path / "jobs.csv"), "--cluster", "1x8"]
+
+
+def test_nodes_fail_and_come_back_as_the_file_says(
+    capsys: pytest.CaptureFixture[str], two_jobs: list[str], tmp_path: Path
+) -> None:
+    failures = tmp_path / "failures.csv"
+    failures.write_text("node,failed_at,repaired_at\nnode-00000,1800,5400\n")
+    _, out, _ = replay(capsys, *two_jobs, "--order", "fifo", "--failures", str(failures), "--json")
+    (answer,) = json.loads(out)
+    # Half an hour of the first is lost; after an hour of repair both follow one another.
+    assert (answer["makespan_seconds"], answer["preemptions"]) == (5400 + 2 * 3600, 1)
+    assert answer["lost_gpu_seconds"] == 8 * 1800
+
+
+def test_failures_at_random_repeat_with_the_seed(
+    capsys: pytest.CaptureFixture[str], two_jobs: list[str]
+) -> None:
+    arguments = [*two_jobs, "--mtbf-hours", "0.5", "--repair-hours", "0.1", "--json"]
+    first, second = (json.loads(replay(capsys, *arguments)[1])[0] for _ in range(2))
+    assert first["preemptions"] > 0
+    assert first | {"cpu_seconds": 0} == second | {"cpu_seconds": 0}
+
+
+def test_a_report_stands_in_files_and_tells_what_a_job_costs(
+    capsys: pytest.CaptureFixture[str], two_jobs: list[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    arguments = ["--order", "fifo", "--report", str(folder), "--gpu-hour-cost", "2", "--json"]
+    _, out, _ = replay(capsys, *two_jobs, *arguments)
+    (answer,) = json.loads(out)
+    # Two hours of eight GPUs for two jobs.
+    assert answer["cost_per_completed"] == 16
+    assert [team["team"] for team in answer["teams"]] == ["a", "b"]
+    run = folder / "1-fifo-pack"
+    assert json.loads((run / "figures.json").read_text()) == answer
+    jobs = list(csv.DictReader((run / "jobs.csv").read_text().splitlines()))
+    assert [(job["job"], job["waited"]) for job in jobs] == [("1", "0"), ("2", "3600")]
+    shares = list(csv.DictReader((run / "shares.csv").read_text().splitlines()))
+    assert (shares[0]["team"], shares[0]["held_gpu_milli"]) == ("a", "8000")
+
+
+def test_progress_is_told_on_standard_error(
+    capsys: pytest.CaptureFixture[str], two_jobs: list[str]
+) -> None:
+    _, _, err = replay(capsys, *two_jobs, "--order", "fifo", "--order", "sjf", "--progress")
+    assert err == "1 fifo pack: done, 2 jobs ended\n2 sjf pack: done, 2 jobs ended\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
+        (["--cluster", "1x8", "--mtbf-hours", "nan"], "--mtbf-hours: must be from 0.1 to"),
+        (["--cluster", "1x8", "--arrivals-only", "--load", "inf"], "--load: must be above 0 and"),
+        (["--cluster", "1x8", "--failures", "DOWN"], "line 2: node: unknown node x"),
         (["--cluster", "64"], "--cluster: '64' is no cluster: write nodes x GPUs, such as 64x8"),
         (["--nodes", "nodes.csv"], "this format lists jobs only; give the size of the cluster"),
         (["--cluster", "1x8", "--policy", "POLICY"], "order: "),
@@ -107,6 +166,7 @@ def test_what_cannot_be_read_is_refused_in_one_line(
         "POLICY": '{"order": "lottery"}',
         "BROKEN": "{",
         "ROWS": "0\n9\n",
+        "DOWN": "node,failed_at,repaired_at\nx,1,2\n",
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
