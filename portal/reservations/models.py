@@ -80,3 +80,23 @@ class Reservation(models.Model):
 
     def __str__(self) -> str:
         return f"R-{self.pk}"
+
+
+class BookingRule(models.Model):
+    """What a pool asks of its reservations; a figure that is null asks nothing.
+
+    `ahead_days`: one begins at most so many days from when it is booked. `extension_hours`: one
+    is extended only in its last so many hours. `rest_hours`: so many hours pass between two of one
+    team's, so that a row of short ones is not one long one. `grace_minutes`: one that nobody uses
+    is given back so long after it began.
+    """
+
+    pool = models.OneToOneField(Pool, on_delete=models.CASCADE, related_name="booking_rule")
+    longest_hours = models.PositiveIntegerField(null=True, blank=True)
+    ahead_days = models.PositiveIntegerField(null=True, blank=True)
+    extension_hours = models.PositiveIntegerField(null=True, blank=True)
+    rest_hours = models.PositiveIntegerField(null=True, blank=True)
+    grace_minutes = models.PositiveIntegerField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"rules of {self.pool_id}"

@@ -5,6 +5,7 @@ stays as it was.
 """
 
 import zoneinfo
+from dataclasses import asdict
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -16,8 +17,16 @@ from portal.common.errors import Conflict, Invalid, Missing
 from portal.inventory import services as inventory
 from portal.inventory.models import CommitmentKind
 from portal.quotas import bounds
-from portal.reservations import refusals
-from portal.reservations.models import MOVES, Reservation, ReservationState, Source
+from portal.reservations import refusals, rules
+from portal.reservations.models import (
+    HOLDING,
+    MOVES,
+    BookingRule,
+    Reservation,
+    ReservationState,
+    Source,
+)
+from portal.reservations.rules import Rules
 from portal.teams.models import Team
 
 SECOND = timedelta(seconds=1)
@@ -42,7 +51,7 @@ def hold(
 ) -> Reservation:
     """Put a reservation on the calendar together with what it promises, or refuse.
 
-    The same `request_id` again gives the reservation it already became. Raises `Invalid` for
+    The pool's rules bind whoever asks, whoever agreed. The same `request_id` again gives the reservation it already became. Raises `Invalid` for
     what makes no sense as asked, `Missing` for an unknown team or pool, `Conflict` "above_limit",
     "guarantee_exceeded" or "overcommitted" with the numbers of the instant that fails.
     """
@@ -54,6 +63,11 @@ def hold(
     starts_at = _check_times(starts_at, ends_at, now)
     if not Team.objects.filter(pk=team_id).exists():
         raise Missing
+    rules.refuse_broken(
+        rules.list_broken(
+            team_id=team_id, pool_id=pool_id, starts_at=starts_at, ends_at=ends_at, now=now
+        )
+    )
     _check_quota(team_id, pool_id, gpus, starts_at, ends_at, now, source)
     row = Reservation.objects.create(
         team_id=team_id, pool_id=pool_id, gpus=gpus, gpus_per_node=gpus_per_node, source=source,
@@ -114,6 +128,84 @@ def give_back(
     return row
 
 
+@transaction.atomic
+def extend(
+    *, reservation_id: int, ends_at: datetime, actor_id: int | None, now: datetime
+) -> Reservation:
+    """Let a reservation that is not over end later, or refuse; to where it ends already is once.
+
+    Only the time it adds is checked: against the pool, the team's figures and the neighbours.
+    Raises `Missing`, `Invalid` for an end that is no later, and `Conflict` as `hold` does.
+    """
+    row = _get(reservation_id, now)
+    _check_holding(row)
+    if ends_at == row.ends_at:
+        return row
+    if ends_at < row.ends_at:
+        say = _("It ends at that time already, or later.")
+        raise Invalid(say, fields={"ends_at": say})
+    rules.refuse_broken(rules.list_broken_by_extension(row=row, ends_at=ends_at, now=now))
+    _check_quota(row.team_id, row.pool_id, row.gpus, row.ends_at, ends_at, now, Source(row.source))
+    was = row.ends_at
+    _change_end(row, ends_at, planned_ends_at=ends_at)
+    inventory.commit(
+        pool_id=row.pool_id, kind=CommitmentKind.RESERVATION, source_id=row.pk,
+        team_id=row.team_id, gpus=row.gpus, gpus_per_node=row.gpus_per_node,
+        adds=row.source == Source.POOL, starts_at=row.starts_at, ends_at=ends_at, now=now,
+    )  # fmt: skip
+    _record("reservations.extended", row, actor_id, {
+        "was": was.isoformat(), "ends_at": ends_at.isoformat(),
+    })  # fmt: skip
+    return row
+
+
+@transaction.atomic
+def shorten(
+    *, reservation_id: int, ends_at: datetime, actor_id: int | None, now: datetime
+) -> Reservation:
+    """Let a reservation end earlier, at a time to come; at once is `give_back`.
+
+    Raises `Missing`, `Invalid` for an end outside what is left of it, `Conflict` "over".
+    """
+    row = _get(reservation_id, now)
+    _check_holding(row)
+    if ends_at == row.ends_at:
+        return row
+    if not max(row.starts_at, now) < ends_at < row.ends_at:
+        say = _("Give a time after now and after its beginning, and before its end.")
+        raise Invalid(say, fields={"ends_at": say})
+    was = row.ends_at
+    _change_end(row, ends_at)
+    inventory.release(kind=CommitmentKind.RESERVATION, source_id=row.pk, now=now, from_at=ends_at)
+    _record("reservations.shortened", row, actor_id, {
+        "was": was.isoformat(), "ends_at": ends_at.isoformat(),
+    })  # fmt: skip
+    return row
+
+
+@transaction.atomic
+def set_rules(*, pool_id: int, figures: Rules, actor_id: int | None, now: datetime) -> BookingRule:
+    """Let a pool ask something of reservations made from now on; those there stay as they are."""
+    wanted = asdict(figures)
+    faults = {
+        name: _("Give a whole number from %(least)d to %(most)d.")
+        % {"least": least, "most": 10_000}
+        for name, value in wanted.items()
+        for least in [0 if name == "rest_hours" else 1]
+        if value is not None and not least <= value <= 10_000
+    }
+    if faults:
+        raise Invalid(_("These rules cannot be set."), fields=faults)
+    inventory.lock_pool(pool_id=pool_id)
+    was = asdict(rules.get_rules(pool_id=pool_id))
+    row, _new = BookingRule.objects.update_or_create(pool_id=pool_id, defaults=wanted)
+    audit.record(
+        actor_id=actor_id, action="reservations.rules_set", target_type="pool", target_id=pool_id,
+        data={"was": was, "now": wanted},
+    )  # fmt: skip
+    return row
+
+
 def open_and_close_due(*, now: datetime) -> int:
     """Open what begins and complete what is over; a second call moves nothing. Says how many.
 
@@ -161,6 +253,23 @@ def _get(reservation_id: int, now: datetime) -> Reservation:
     if row.state == ReservationState.COMPLETED:
         raise Conflict(_("The reservation is over."), code="over")
     return row
+
+
+def _check_holding(row: Reservation) -> None:
+    """Neither called off nor given back."""
+    if row.state not in HOLDING:
+        say = _("The reservation is %(state)s.") % {"state": ReservationState(row.state).label}
+        raise Conflict(say, code="over")
+
+
+def _change_end(row: Reservation, ends_at: datetime, **columns: datetime) -> None:
+    """Win the end from the one it was read with."""
+    same = Reservation.objects.filter(pk=row.pk, state=row.state, ends_at=row.ends_at)
+    if not same.update(ends_at=ends_at, **columns):
+        raise Conflict(_("The reservation was changed meanwhile. Look again."))
+    row.ends_at = ends_at
+    for name, value in columns.items():
+        setattr(row, name, value)
 
 
 def _won(row: Reservation, to: ReservationState, **columns: datetime) -> bool:

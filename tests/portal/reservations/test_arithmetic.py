@@ -23,7 +23,7 @@ Act = tuple[Callable[..., None], dict[str, Any]]
 index = st.integers(0, 5)
 soon = st.sampled_from([0, 0, 1, 2, 4, 6])
 hours = st.sampled_from([2, 4, 8, 12])
-PROMISES = (w.edit_quota, w.book)
+PROMISES = (w.edit_quota, w.book, w.prolong)
 
 
 def act(action: Callable[..., None], **numbers: st.SearchStrategy[Any]) -> st.SearchStrategy[Act]:
@@ -46,13 +46,16 @@ booking = act(
     after=soon,
     hours=hours,
 )
-promising = st.lists(st.one_of(editing, booking, booking), min_size=5, max_size=10)
+prolonging = act(w.prolong, which=index, hours=hours)
+promising = st.lists(st.one_of(editing, booking, booking, prolonging), min_size=5, max_size=10)
 happening = st.lists(
     st.one_of(
         editing,
         booking,
         act(w.call_off, which=index),
         act(w.hand_back, which=index),
+        prolonging,
+        act(w.cut_short, which=index, hours=st.integers(1, 6)),
         act(w.lose_or_find, which=index),
         act(w.break_or_mend, which=index),
         act(w.plan_work, which=index, after=soon, hours=hours),

@@ -143,6 +143,26 @@ def hand_back(world: World, which: int) -> None:
         )
 
 
+def prolong(world: World, which: int, hours: int) -> None:
+    found = list(Reservation.objects.order_by("pk"))
+    if found:
+        row = found[which % len(found)]
+        reservations.extend(
+            reservation_id=row.pk, ends_at=row.ends_at + timedelta(hours=hours), actor_id=None,
+            now=world.now,
+        )  # fmt: skip
+
+
+def cut_short(world: World, which: int, hours: int) -> None:
+    found = list(Reservation.objects.order_by("pk"))
+    if found:
+        row = found[which % len(found)]
+        reservations.shorten(
+            reservation_id=row.pk, ends_at=row.ends_at - timedelta(hours=hours), actor_id=None,
+            now=world.now,
+        )  # fmt: skip
+
+
 def lose_or_find(world: World, which: int) -> None:
     world.listed ^= {names()[which % len(SIZES)]}
     list_nodes(world)
