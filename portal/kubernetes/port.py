@@ -1,4 +1,4 @@
-"""The port every cluster stands behind: objects as Kubernetes writes them, and five verbs.
+"""The port every cluster stands behind: objects as Kubernetes writes them, and a few verbs.
 
 Objects are plain manifests (dictionaries) with `metadata.uid`, `metadata.resourceVersion` and
 `metadata.managedFields`; whoever reads one must not change it. A `Listing` also carries the last
@@ -18,6 +18,13 @@ FENCE = "evenshare.io/fence"
 POOL = "evenshare.io/pool"
 TEAM = "evenshare.io/team"
 DEVICES = "evenshare.io/devices"
+GATE = "evenshare.io/admission"
+"""The scheduling gate that keeps a pod until we let it start."""
+CHARGED = "evenshare.io/charged-to"
+ADMITTED = "evenshare.io/admitted"
+"""On a pod template that was let start: the priority class its pods carry."""
+RUNTIME = "evenshare.io/runtime-class"
+"""On a pod template that was let start: the RuntimeClass its pods are isolated by."""
 
 
 class ClusterError(Exception):
@@ -133,10 +140,34 @@ class ClusterPort(Protocol):
         """
         ...
 
-    def delete(self, kind: str, namespace: str, name: str, *, uid: str = "") -> None:
+    def get(self, kind: str, namespace: str, name: str) -> Manifest:
+        """Return one object as it is now (`NotFound`)."""
+        ...
+
+    def patch(
+        self, kind: str, namespace: str, name: str, change: Manifest, *, manager: str,
+        dry_run: bool = False,
+    ) -> Manifest:  # fmt: skip
+        """Change fields of an object that belongs to somebody else, and return it.
+
+        A merge patch: None removes a field, a list is replaced whole. With `metadata.uid` and
+        `metadata.resourceVersion` in `change` the object must be that one, at that version
+        (`StaleVersion`); one that is gone is never made anew (`NotFound`).
+        """
+        ...
+
+    def delete(
+        self, kind: str, namespace: str, name: str, *, uid: str = "",
+        grace_seconds: int | None = None,
+    ) -> None:  # fmt: skip
         """Delete an object; with a `uid` only if it is still that one (`StaleVersion`)."""
         ...
 
-    def evict(self, namespace: str, name: str, *, grace_seconds: int | None = None) -> None:
-        """Ask a pod to go, as the eviction API does; its devices are free when it is gone."""
+    def evict(
+        self, namespace: str, name: str, *, uid: str = "", grace_seconds: int | None = None
+    ) -> None:
+        """Ask a pod to go, as the eviction API does; its devices are free when it is gone.
+
+        `TooMany` while a disruption budget forbids it; with a `uid` only if it is still that one.
+        """
         ...

@@ -8,7 +8,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from portal.inventory.models import Cluster, ClusterKind
+from portal.inventory.models import Cluster, ClusterKind, ClusterMode
 from portal.kubernetes.port import ClusterPort, Unreachable
 from portal.kubernetes.simulated.cluster import SimulatedCluster
 
@@ -46,7 +46,7 @@ def forget(path: Path) -> None:
 
 def _simulated(cluster: Cluster, now: datetime) -> ClusterPort:
     port = open_simulated(simulated_file(cluster))
-    port.advance(now)
+    port.advance(now, admits=cluster.mode == ClusterMode.ADMISSION)
     return port
 
 

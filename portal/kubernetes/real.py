@@ -193,21 +193,47 @@ class KubernetesCluster:
             self._uids[key] = found["metadata"]["uid"]
         return self._uids[key]
 
-    def delete(self, kind: str, namespace: str, name: str, *, uid: str = "") -> None:
+    def get(self, kind: str, namespace: str, name: str) -> Manifest:
+        """Return one object as it is now."""
+        return self._connection.ask("GET", PLACES[kind].path(namespace, name))
+
+    def patch(
+        self, kind: str, namespace: str, name: str, change: Manifest, *, manager: str,
+        dry_run: bool = False,
+    ) -> Manifest:  # fmt: skip
+        """Change fields of somebody else's object by a merge patch; see `ClusterPort.patch`."""
+        query = [("fieldManager", manager), *([("dryRun", "All")] if dry_run else [])]
+        where = PLACES[kind].path(namespace, name)
+        return self._connection.ask("PATCH", where, query, change, "application/merge-patch+json")
+
+    def delete(
+        self, kind: str, namespace: str, name: str, *, uid: str = "",
+        grace_seconds: int | None = None,
+    ) -> None:  # fmt: skip
         """Delete an object; with a `uid` only if it is still that one (`StaleVersion`)."""
         options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
         options["propagationPolicy"] = "Background"
-        if uid:
-            options["preconditions"] = {"uid": uid}
+        options |= _only(uid, grace_seconds)
         self._connection.ask("DELETE", PLACES[kind].path(namespace, name), (), options)
 
-    def evict(self, namespace: str, name: str, *, grace_seconds: int | None = None) -> None:
+    def evict(
+        self, namespace: str, name: str, *, uid: str = "", grace_seconds: int | None = None
+    ) -> None:
         """Ask a pod to go. `TooMany` while a disruption budget forbids it."""
         body: dict[str, Any] = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
             "metadata": {"name": name, "namespace": namespace},
         }
-        if grace_seconds is not None:
-            body["deleteOptions"] = {"gracePeriodSeconds": grace_seconds}
+        options = _only(uid, grace_seconds)
+        if options:
+            body["deleteOptions"] = options
         self._connection.ask("POST", PLACES["Pod"].path(namespace, name, "eviction"), (), body)
+
+
+def _only(uid: str, grace_seconds: int | None) -> dict[str, Any]:
+    """Options of a deletion: only of this object, with this grace."""
+    options: dict[str, Any] = {"preconditions": {"uid": uid}} if uid else {}
+    if grace_seconds is not None:
+        options["gracePeriodSeconds"] = grace_seconds
+    return options

@@ -15,6 +15,7 @@ started again goes on exactly as one that was not.
 | `tenants` | the people: they hand in jobs, name a class, lose patience |
 | `clockwork` | the order in which it happens |
 | `objects`, `fields`, `writing` | the same as Kubernetes objects, and who may write which field |
+| `patching` | jobs suspended and let start, gates taken away |
 | `file` | the file: atomic, one writer at a time, books that only grow |
 | `cluster` | the port |
 | `building` | a cluster out of any trace, with what the trace lacks drawn from the seed |

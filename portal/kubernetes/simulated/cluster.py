@@ -6,18 +6,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from portal.kubernetes.port import Gone, Listing, Manifest, NotFound, Refused
+from portal.kubernetes.port import Gone, Listing, Manifest, NotFound, Refused, StaleVersion
 from portal.kubernetes.simulated import (
     clockwork,
     lifecycle,
     objects,
+    patching,
     records,
     tenants,
     workshop,
     writing,
 )
 from portal.kubernetes.simulated.file import File
-from portal.kubernetes.simulated.records import Entry, Job, Pod, Spec
+from portal.kubernetes.simulated.records import Entry, Job, Pod, Spec, Stored
 from portal.kubernetes.simulated.workshop import State
 
 KEEP_DELETED_SECONDS = 2 * 86_400
@@ -43,10 +44,15 @@ class SimulatedCluster:
         with self._file.reading() as state:
             return datetime.fromtimestamp(state.clock, tz=UTC)
 
-    def advance(self, to: datetime) -> None:
-        """Let everything happen up to this instant, whole seconds; an earlier one does nothing."""
+    def advance(self, to: datetime, *, admits: bool | None = None) -> None:
+        """Let everything happen up to this instant, whole seconds; an earlier one does nothing.
+
+        `admits` says whether people hand in their jobs for somebody to let them start.
+        """
         until = int(to.timestamp())
         with self._file.changing() as state:
+            if admits is not None:
+                state.admits = admits
             if until <= state.clock:
                 return
             if until // DAY > state.clock // DAY:
@@ -183,17 +189,45 @@ class SimulatedCluster:
             )  # fmt: skip
             return objects.stored(state, stored)
 
-    def delete(self, kind: str, namespace: str, name: str, *, uid: str = "") -> None:
+    def get(self, kind: str, namespace: str, name: str) -> Manifest:
+        """Return one object."""
+        with self._file.reading() as state:
+            return self._one(state, writing.find(state, kind, namespace, name))
+
+    def _one(self, state: State, found: Job | Pod | Stored) -> Manifest:
+        match found:
+            case Job():
+                return self._job(state, found)
+            case Pod():
+                return self._pod(state, found)
+            case Stored():
+                return objects.stored(state, found)
+
+    def patch(
+        self, kind: str, namespace: str, name: str, change: Manifest, *, manager: str,
+        dry_run: bool = False,
+    ) -> Manifest:  # fmt: skip
+        """Suspend a job, let it start, or take a pod's gate away."""
+        with self._acting(keep=not dry_run) as state:
+            return self._one(state, patching.patch(state, kind, namespace, name, change))
+
+    def delete(
+        self, kind: str, namespace: str, name: str, *, uid: str = "",
+        grace_seconds: int | None = None,
+    ) -> None:  # fmt: skip
         """Delete an object."""
         with self._acting() as state:
-            writing.delete(state, kind, namespace, name, uid)
+            writing.delete(state, kind, namespace, name, uid, seconds=grace_seconds)
 
-    def evict(self, namespace: str, name: str, *, grace_seconds: int | None = None) -> None:
+    def evict(
+        self, namespace: str, name: str, *, uid: str = "", grace_seconds: int | None = None
+    ) -> None:
         """Ask a pod to go; its gang goes with it and comes back through its job."""
         with self._acting() as state:
-            pod = writing.find_pod(state, namespace, name)
-            if pod is None:
-                raise NotFound(f'pods "{name}" not found')
+            pod = writing.find(state, "Pod", namespace, name)
+            assert isinstance(pod, Pod)
+            if uid and pod.uid != uid:
+                raise StaleVersion(f'pods "{name}" is not {uid} any more')
             job = state.jobs[pod.job]
             lifecycle.stop(state, job, state.clock, records.EVICTED, seconds=grace_seconds)
 

@@ -113,4 +113,5 @@ def _pod(state: State, job: Job, index: int, at: int, klass: dict[str, Any]) -> 
         created_at=at,
         priority=int(klass.get("value", 0)),
         preempts=klass.get("preemptionPolicy", "PreemptLowerPriority") != "Never",
+        gated=job.gated,
     )

@@ -213,6 +213,7 @@ def _read(connection: sqlite3.Connection) -> State:
     state = State(
         rules=Rules(**_meta(connection, "rules")), clock=clock, version=version,
         cycle=trace["cycle"], cursor=trace["cursor"], retries=trace["retries"],
+        admits=trace.get("admits", False),
     )  # fmt: skip
     state.arrivals = [
         Arrival(offset, records.unpack(Spec, json.loads(body)))
@@ -257,7 +258,10 @@ def _save(connection: sqlite3.Connection, state: State) -> None:
             for e in state.entries
         ],
     )  # fmt: skip
-    trace = {"cycle": state.cycle, "cursor": state.cursor, "retries": state.retries}
+    trace = {
+        "cycle": state.cycle, "cursor": state.cursor, "retries": state.retries,
+        "admits": state.admits,
+    }  # fmt: skip
     _write_meta(connection, {"mark": [state.version, state.clock], "trace": trace})
     for pending in (state.removed, state.dirty, state.deleted, state.entries):
         pending.clear()

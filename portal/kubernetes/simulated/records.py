@@ -72,7 +72,9 @@ class Job:
     """A job in the cluster. `done_seconds` is the work saved so far and survives an eviction.
 
     While it runs, `zero_at` is when its work would have begun had it never been interrupted: at
-    any instant it has done `instant - zero_at` seconds of it.
+    any instant it has done `instant - zero_at` seconds of it. A suspended job has no pods, those
+    of a gated one wait for their gate to go. `marks` are annotations it was given, `orders` what
+    its pod template was given: `annotations` and `affinity`.
     """
 
     uid: str
@@ -96,11 +98,17 @@ class Job:
     refusal: str = ""
     version: int = 0
     started: bool = False
+    gated: bool = False
+    marks: dict[str, str] = field(default_factory=dict)
+    orders: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Pod:
-    """One task of one attempt of a job. It holds `devices` from `scheduled_at` to `ended_at`."""
+    """One task of one attempt of a job. It holds `devices` from `scheduled_at` to `ended_at`.
+
+    `orders` is what the pod itself was given: `annotations` and `affinity`.
+    """
 
     uid: str
     name: str
@@ -120,6 +128,8 @@ class Pod:
     why: str = ""
     message: str = ""
     version: int = 0
+    gated: bool = False
+    orders: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

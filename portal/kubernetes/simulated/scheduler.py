@@ -41,7 +41,8 @@ def _pending(state: State, pools: set[str]) -> list[Job]:
         state.jobs[uid]
         for uid, pods in state.live.items()
         if pods and pods[0].scheduled_at is None and pods[0].stopping_at is None
-    ]
+        and not any(pod.gated for pod in pods)
+    ]  # fmt: skip
     return sorted(
         (job for job in jobs if job.spec.pool in pools),
         key=lambda job: (-state.live[job.uid][0].priority, job.created_at, job.uid),
@@ -57,7 +58,7 @@ def _bind(state: State, job: Job, at: int, nominated: set[str]) -> bool:
     pods = state.live[job.uid]
     usable = _usable(state, job.spec.pool)
     rooms = {node.name: state.room[node.name] for node in usable if node.name not in nominated}
-    places = _place(job.spec, len(pods), rooms)
+    places = _place(job.spec, [chosen_nodes(job, pod) for pod in pods], rooms)
     if places is None:
         return False
     for pod, node in zip(pods, places, strict=True):
@@ -65,20 +66,38 @@ def _bind(state: State, job: Job, at: int, nominated: set[str]) -> bool:
     return True
 
 
-def _place(spec: Spec, tasks: int, rooms: Rooms) -> list[str] | None:
-    """Nodes for so many tasks, each on the node with most devices free; None if they do not fit."""
-    if tasks == 1:
-        name = _roomiest(spec, rooms)
+def chosen_nodes(job: Job, pod: Pod) -> frozenset[str]:
+    """The nodes a pod's affinity names, its own before its job's; empty: any."""
+    affinity = pod.orders.get("affinity") or job.orders.get("affinity") or {}
+    required = affinity.get("nodeAffinity", {}).get(
+        "requiredDuringSchedulingIgnoredDuringExecution", {}
+    )
+    return frozenset(
+        value
+        for term in required.get("nodeSelectorTerms", [])
+        for line in term.get("matchFields", [])
+        for value in line.get("values", [])
+    )
+
+
+def _place(spec: Spec, wishes: list[frozenset[str]], rooms: Rooms) -> list[str] | None:
+    """Nodes for tasks of these wishes, each the one with most devices free; None without a fit."""
+    if len(wishes) == 1:
+        name = _roomiest(spec, _only(rooms, wishes[0]))
         return None if name is None else [name]
     trial = {name: room.copy() for name, room in rooms.items()}
     places: list[str] = []
-    for _ in range(tasks):
-        name = _roomiest(spec, trial)
+    for wish in wishes:
+        name = _roomiest(spec, _only(trial, wish))
         if name is None:
             return None
         trial[name].take(spec)
         places.append(name)
     return places
+
+
+def _only(rooms: Rooms, wish: frozenset[str]) -> Rooms:
+    return {name: rooms[name] for name in wish if name in rooms} if wish else rooms
 
 
 def _roomiest(spec: Spec, rooms: Rooms) -> str | None:
@@ -112,9 +131,10 @@ def _preempt(state: State, job: Job, at: int) -> None:
     victims: dict[str, Job] = {}
     places: list[str] = []
     for pod in pods:
-        name = _roomiest(job.spec, rooms)
+        open_to_it = _only(rooms, chosen_nodes(job, pod))
+        name = _roomiest(job.spec, open_to_it)
         if name is None:
-            plan = _cheapest(state, job, pod, rooms, victims)
+            plan = _cheapest(state, job, pod, open_to_it, victims)
             if plan is None:
                 return
             name = plan.node

@@ -2,7 +2,8 @@
 
 They know their quota and nothing else: whoever finds room in the team's guarantee names the
 guaranteed class, else the burst class; a job that still waits after a while is handed in again
-when the guarantee has room by then.
+when the guarantee has room by then. Where jobs are admitted they hand them in suspended, services
+with a gate on their pods, and leave the rest to whoever admits.
 """
 
 from dataclasses import replace
@@ -47,6 +48,9 @@ def submit(state: State, spec: Spec, at: int) -> Job:
     """Somebody creates a job; its pods follow at once, if they may."""
     uid = chance.uid(state.rules.seed, "job", spec.namespace, spec.name, at, state.version)
     job = Job(uid=uid, spec=spec, created_at=at, priority_class=spec.priority_class)
+    if state.admits:
+        job.gated = spec.annotations.get("evenshare.io/class") == "inference"
+        job.suspended = not job.gated
     if not spec.priority_class:
         job.priority_class = _class_for(state, job)
     if spec.cancelled_after is not None:
@@ -104,6 +108,7 @@ def _impatient(state: State, namespace: str, at: int) -> list[Job]:
             and job.created_at + job.spec.patience <= at
             and job.priority_class == burst(job.spec.pool)
             and not job.spec.priority_class
+            and not (job.suspended or job.gated)
             and all(pod.scheduled_at is None for pod in state.live[job.uid])
         ),
         key=lambda job: (job.created_at, job.uid),

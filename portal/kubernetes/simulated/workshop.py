@@ -78,7 +78,10 @@ class Room:
 
 @dataclass
 class State:
-    """Everything the cluster knows. `dirty`, `removed`, `deleted`, `entries` await the file."""
+    """Everything the cluster knows. `dirty`, `removed`, `deleted`, `entries` await the file.
+
+    While it `admits`, people hand in jobs suspended or gated, for somebody to let them start.
+    """
 
     rules: Rules
     clock: int
@@ -86,6 +89,7 @@ class State:
     cycle: int = 0
     cursor: int = 0
     retries: dict[str, int] = field(default_factory=dict)
+    admits: bool = False
     arrivals: list[Arrival] = field(default_factory=list)
     nodes: dict[str, Node] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)

@@ -93,9 +93,11 @@ def _wake(state: State, kind: str, namespace: str) -> None:
             state.retry(job.spec.namespace, at)
 
 
-def delete(state: State, kind: str, namespace: str, name: str, uid: str) -> None:
+def delete(
+    state: State, kind: str, namespace: str, name: str, uid: str, seconds: int | None = None
+) -> None:
     """Delete a written object, a job with its pods, or a pod."""
-    found = _find(state, kind, namespace, name)
+    found = find(state, kind, namespace, name)
     if uid and found.uid != uid:
         raise StaleVersion(f'{kind} "{name}" is not {uid} any more')
     match found:
@@ -103,7 +105,8 @@ def delete(state: State, kind: str, namespace: str, name: str, uid: str) -> None
             if found.state == records.ACTIVE:
                 lifecycle.delete(state, found, state.clock)
         case Pod():
-            lifecycle.stop(state, state.jobs[found.job], state.clock, records.EVICTED)
+            job = state.jobs[found.job]
+            lifecycle.stop(state, job, state.clock, records.EVICTED, seconds=seconds)
         case Stored():
             if kind == "Namespace":
                 raise Refused("this cluster keeps its namespaces")
@@ -111,7 +114,8 @@ def delete(state: State, kind: str, namespace: str, name: str, uid: str) -> None
             _wake(state, kind, namespace)
 
 
-def _find(state: State, kind: str, namespace: str, name: str) -> Job | Pod | Stored:
+def find(state: State, kind: str, namespace: str, name: str) -> Job | Pod | Stored:
+    """An object by its name. Raises `NotFound`."""
     found: Job | Pod | Stored | None = state.stored.get((kind, namespace, name))
     if kind == "Job":
         found = next((j for j in state.jobs.values() if _is(j, namespace, name)), None)
