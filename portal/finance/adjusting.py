@@ -42,7 +42,7 @@ def draw_up(month: Month, *, until: datetime) -> Bill:
         rows[closed.pk] = count_rows(pool_ids, closed)
         if rows[closed.pk] != closed.ledger_rows or _nodes_changed(pool_ids, closed):
             drafts += _adjustments(pool_ids, closed)
-    currency = cards.currency_of(cards.read(month.starts_at, month.ends_at))
+    currency = cards.read(month.starts_at, month.ends_at).currency
     return Bill(until=until, currency=currency, drafts=drafts, ledger_rows=rows)
 
 

@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from portal.common.clock import whole_seconds
 from portal.finance import cards, measuring, pricing
+from portal.finance.cards import Book
 from portal.finance.measuring import Measured
 from portal.finance.models import IdleRule, Month
 from portal.finance.pricing import Draft, Stretch
@@ -42,10 +43,15 @@ def clusters_behind(month: Month, now: datetime) -> list[str]:
     ]
 
 
-def work_out(pool_ids: Sequence[int], from_at: datetime, to_at: datetime) -> list[Draft]:
-    """Every line of a period: each pool and stretch adds up to its cost."""
+def work_out(
+    pool_ids: Sequence[int], from_at: datetime, to_at: datetime, *, book: Book | None = None
+) -> list[Draft]:
+    """Every line of a period: each pool and stretch adds up to its cost.
+
+    `book` holds the prices, by default those that are set.
+    """
     drafts: list[Draft] = []
-    for cut in cards.stretches(pool_ids, from_at, to_at):
+    for cut in cards.stretches(pool_ids, from_at, to_at, book):
         first, last = cut[0].from_at, cut[0].to_at
         measured = measuring.measure(pool_ids=pool_ids, from_at=first, to_at=last)
         guarantees = _guarantees(first, last)

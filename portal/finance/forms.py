@@ -1,6 +1,7 @@
 """Forms of the room: which month, and the next rate card."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -23,6 +24,17 @@ MULTIPLIERS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A pool, or a GPU model, that may have a price; `key` is its part of the fields' names."""
+
+    key: str
+    name: str
+    about: str
+    pool_id: int | None = None
+    gpu_model_id: int | None = None
+
+
 class MonthForm(forms.Form):
     """Which month the page shows."""
 
@@ -36,7 +48,7 @@ class MonthForm(forms.Form):
 
 
 class RateCardForm(forms.Form):
-    """The next rate card: a price and its multipliers for each pool, filled from the open one."""
+    """The next rate card: a price and its multipliers for each pool and GPU model, filled from the open one."""
 
     name = forms.CharField(label=_("Name"), max_length=80)
     currency = forms.CharField(label=_("Currency"), max_length=3, min_length=3)
@@ -49,6 +61,7 @@ class RateCardForm(forms.Form):
         widget=DateTimeInput,
         help_text=_("The open card ends then. A closed month never changes."),
     )
+    preview_month = forms.ChoiceField(label=_("Month to compare with"), required=False)
 
     def __init__(
         self,
@@ -57,10 +70,16 @@ class RateCardForm(forms.Form):
         current: RateCardRow | None,
         valid_from: datetime,
         currency: str,
+        gpu_models: Sequence[tuple[int, str]] = (),
+        preview_months: Sequence[tuple[str, str]] = (),
         **kwargs: Any,
     ) -> None:
-        self.pools = list(pools)
-        rates = {rate.pool_id: rate for rate in current.rates} if current else {}
+        self.priced = [
+            *(Priced(f"m{pk}", name, str(_("every pool without a price of its own")), gpu_model_id=pk)
+              for pk, name in gpu_models),
+            *(Priced(str(pool.id), pool.name, pool.gpu_model, pool_id=pool.id) for pool in pools),
+        ]  # fmt: skip
+        rates = {_key_of(rate): rate for rate in current.rates} if current else {}
         super().__init__(*args, **kwargs)
         self.initial = {
             "currency": current.currency if current else currency,
@@ -68,18 +87,21 @@ class RateCardForm(forms.Form):
             "idle_rule": current.idle_rule if current else IdleRule.OWN_LINE,
             "valid_from": valid_from,
         }
-        for pool in self.pools:
-            self._add_pool(pool, rates.get(pool.id))
+        month = self.fields["preview_month"]
+        assert isinstance(month, forms.ChoiceField)
+        month.choices = list(preview_months)
+        for one in self.priced:
+            self._add_price(one, rates.get(one.key))
 
-    def _add_pool(self, pool: PoolRow, rate: RateRow | None) -> None:
-        self.fields[f"rate_{pool.id}"] = forms.DecimalField(
+    def _add_price(self, one: Priced, rate: RateRow | None) -> None:
+        self.fields[f"rate_{one.key}"] = forms.DecimalField(
             label=_("Price of a GPU-hour"), required=False, min_value=0,
             max_value=10**9, decimal_places=6,
             initial=_plain(Decimal(rate.gpu_hour_micro) / 10**6) if rate else None,
         )  # fmt: skip
         for name, label in MULTIPLIERS:
-            self.fields[f"{name}_{pool.id}"] = forms.DecimalField(
-                label=label, min_value=0, max_value=100, decimal_places=3,
+            self.fields[f"{name}_{one.key}"] = forms.DecimalField(
+                label=label, min_value=0, max_value=100, decimal_places=3, required=False,
                 initial=_plain(Decimal(_milli(rate, name)) / 1000),
             )  # fmt: skip
 
@@ -93,36 +115,52 @@ class RateCardForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """A card without any price says nothing."""
         given = super().clean() or self.cleaned_data
-        prices = [f"rate_{pool.id}" for pool in self.pools]
+        prices = [f"rate_{one.key}" for one in self.priced]
         if prices and not self.errors and all(given.get(name) is None for name in prices):
             self.add_error(prices[0], _("Give at least one pool a price."))
         return given
 
-    def rows(self) -> list[tuple[PoolRow, forms.BoundField, list[forms.BoundField]]]:
-        """Each pool with the field of its price and those of its multipliers."""
+    def rows(self) -> list[tuple[Priced, forms.BoundField, list[forms.BoundField]]]:
+        """Each model and pool with the field of its price and those of its multipliers."""
         return [
-            (p, self[f"rate_{p.id}"], [self[f"{name}_{p.id}"] for name, _label in MULTIPLIERS])
-            for p in self.pools
+            (p, self[f"rate_{p.key}"], [self[f"{name}_{p.key}"] for name, _label in MULTIPLIERS])
+            for p in self.priced
         ]
 
     def rates(self) -> list[NewRate]:
-        """What was given; a pool without a price has no rate."""
+        """What was given; what has no price has no rate, and no multiplier counts as one."""
         found = []
-        for pool in self.pools:
-            price: Decimal | None = self.cleaned_data[f"rate_{pool.id}"]
+        for one in self.priced:
+            price: Decimal | None = self.cleaned_data[f"rate_{one.key}"]
             if price is None:
                 continue
             guaranteed, reserved, borrowed, unused = (
-                int(self.cleaned_data[f"{name}_{pool.id}"] * 1000) for name, _label in MULTIPLIERS
+                1000 if given is None else int(given * 1000)
+                for name, _label in MULTIPLIERS
+                for given in [self.cleaned_data[f"{name}_{one.key}"]]
             )
             found.append(
                 NewRate(
-                    pool_id=pool.id, gpu_hour_micro=int(price * 10**6),
-                    guaranteed_milli=guaranteed, reserved_milli=reserved,
-                    borrowed_milli=borrowed, reserved_unused_milli=unused,
+                    pool_id=one.pool_id, gpu_model_id=one.gpu_model_id,
+                    gpu_hour_micro=int(price * 10**6), guaranteed_milli=guaranteed,
+                    reserved_milli=reserved, borrowed_milli=borrowed,
+                    reserved_unused_milli=unused,
                 )
             )  # fmt: skip
         return found
+
+    def terms(self) -> dict[str, Any]:
+        """What the card says, but when."""
+        given = self.cleaned_data
+        return {
+            "name": given["name"], "currency": given["currency"].upper(),
+            "tax_basis_points": int(given["tax_percent"] * 100), "idle_rule": given["idle_rule"],
+            "rates": self.rates(),
+        }  # fmt: skip
+
+
+def _key_of(rate: RateRow) -> str:
+    return f"m{rate.gpu_model_id}" if rate.pool_id is None else str(rate.pool_id)
 
 
 def _milli(rate: RateRow | None, name: str) -> int:

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Case, F, Q, Value, When
 from django.utils.translation import gettext_lazy as _
 
-from portal.inventory.models import Pool
+from portal.inventory.models import GPUModel, Pool
 from portal.teams.models import Team
 
 
@@ -50,10 +50,16 @@ class RateCard(models.Model):
 
 
 class Rate(models.Model):
-    """What a GPU-hour of a pool costs; multipliers are in thousandths (800 = 0.8)."""
+    """What a GPU-hour costs, of one pool or of every pool of a GPU model without a rate of its own.
+
+    Multipliers are in thousandths (800 = 0.8).
+    """
 
     card = models.ForeignKey(RateCard, on_delete=models.CASCADE, related_name="rates")
-    pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="rates")
+    pool = models.ForeignKey(Pool, on_delete=models.PROTECT, null=True, related_name="rates")
+    gpu_model = models.ForeignKey(
+        GPUModel, on_delete=models.PROTECT, null=True, related_name="rates"
+    )
     gpu_hour_micro = models.BigIntegerField()
     guaranteed_milli = models.PositiveIntegerField(default=1000)
     reserved_milli = models.PositiveIntegerField(default=1000)
@@ -61,14 +67,20 @@ class Rate(models.Model):
     reserved_unused_milli = models.PositiveIntegerField(default=1000)
 
     class Meta:
-        ordering = ["card_id", "pool_id"]
+        ordering = ["card_id", "pool_id", "gpu_model_id"]
         constraints = [
             models.UniqueConstraint(fields=["card", "pool"], name="one_rate_per_pool"),
+            models.UniqueConstraint(fields=["card", "gpu_model"], name="one_rate_per_gpu_model"),
+            models.CheckConstraint(
+                name="rate_of_a_pool_or_a_model",
+                condition=Q(pool__isnull=True, gpu_model__isnull=False)
+                | Q(pool__isnull=False, gpu_model__isnull=True),
+            ),
             models.CheckConstraint(name="rate_not_negative", condition=Q(gpu_hour_micro__gte=0)),
         ]
 
     def __str__(self) -> str:
-        return f"{self.card_id} {self.pool_id}: {self.gpu_hour_micro}"
+        return f"{self.card_id} {self.pool_id or self.gpu_model_id}: {self.gpu_hour_micro}"
 
 
 class StatementState(models.TextChoices):

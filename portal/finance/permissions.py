@@ -46,5 +46,6 @@ RULES: dict[str, Rule] = {
     "api-statement-csv": _READ,
     "api-statement-paid": _PAY,
     "api-rate-card-list": Rule(anywhere().reach, read=COST, write=BILL),
+    "api-rate-card-preview": organisation(read=frozenset(), write=BILL),
     "api-reconciliation-detail": organisation(read=COST),
 }

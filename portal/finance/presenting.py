@@ -5,6 +5,7 @@ from portal.finance.selectors import (
     LineRow,
     MonthRow,
     PoolReconciliation,
+    Preview,
     RateCardRow,
     Reconciliation,
     StatementDetail,
@@ -54,12 +55,29 @@ def rate_card(row: RateCardRow) -> Answer:
         "valid_from": row.valid_from, "valid_to": row.valid_to,
         "rates": [
             {
-                "pool": rate.pool_id, "gpu_hour_micro": rate.gpu_hour_micro,
+                "pool": rate.pool_id, "gpu_model": rate.gpu_model_id,
+                "gpu_hour_micro": rate.gpu_hour_micro,
                 "guaranteed_milli": rate.guaranteed_milli, "reserved_milli": rate.reserved_milli,
                 "borrowed_milli": rate.borrowed_milli,
                 "reserved_unused_milli": rate.reserved_unused_milli,
             }
             for rate in row.rates
+        ],
+    }  # fmt: skip
+
+
+def preview(found: Preview) -> Answer:
+    """A month at its own prices and at others; `team` null is the organisation's own part."""
+    return {
+        "month": found.month, "from": found.from_at, "to": found.to_at,
+        "currency": found.currency, "then_currency": found.then_currency,
+        "teams": [
+            {
+                "team": row.team_id, "name": row.team_name, "now_micro": row.now_micro,
+                "now_tax_micro": row.now_tax_micro, "then_micro": row.then_micro,
+                "then_tax_micro": row.then_tax_micro,
+            }
+            for row in found.rows
         ],
     }  # fmt: skip
 

@@ -37,6 +37,7 @@ api_patterns = [
         name="api-statement-paid",
     ),
     path("rate-cards", rates_api.RateCardListView.as_view(), name="api-rate-card-list"),
+    path("rate-cards/preview", rates_api.PreviewView.as_view(), name="api-rate-card-preview"),
     path(
         "reconciliation", months_api.ReconciliationView.as_view(), name="api-reconciliation-detail"
     ),

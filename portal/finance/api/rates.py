@@ -1,6 +1,7 @@
 """Rate cards."""
 
 from datetime import datetime
+from typing import Any
 
 from django.utils.translation import gettext as _
 from rest_framework import serializers
@@ -10,7 +11,7 @@ from rest_framework.views import APIView
 
 from portal.common import clock
 from portal.common.api import CREATED, once
-from portal.finance import presenting, selectors, services
+from portal.finance import months, presenting, selectors, services
 from portal.finance.api import common
 from portal.finance.api.common import Strict
 from portal.finance.models import IdleRule
@@ -18,9 +19,13 @@ from portal.finance.services import NewRate
 
 
 class RateSerializer(Strict):
-    """One pool's price in micro-units a GPU-hour, its multipliers in thousandths."""
+    """The price of a pool, or of a GPU model's pools, in micro-units a GPU-hour.
 
-    pool = serializers.IntegerField()
+    Multipliers are in thousandths.
+    """
+
+    pool = serializers.IntegerField(required=False, allow_null=True, default=None)
+    gpu_model = serializers.IntegerField(required=False, allow_null=True, default=None)
     gpu_hour_micro = serializers.IntegerField()
     guaranteed_milli = serializers.IntegerField(default=1000)
     reserved_milli = serializers.IntegerField(default=1000)
@@ -49,6 +54,31 @@ class RateCardSerializer(Strict):
         return value
 
 
+class PreviewSerializer(Strict):
+    """A card that is only proposed, and the month to compare with."""
+
+    month = serializers.CharField()
+    name = serializers.CharField(max_length=80, default="Proposed")
+    currency = serializers.CharField()
+    tax_basis_points = serializers.IntegerField(default=0)
+    idle_rule = serializers.ChoiceField(choices=IdleRule.choices, default=IdleRule.OWN_LINE)
+    rates = RateSerializer(many=True)
+
+
+class PreviewView(APIView):
+    """What a month would have cost at other prices; nothing is set."""
+
+    def post(self, request: Request) -> Response:
+        """`month` such as 2026-11, and the card as when setting it."""
+        given = PreviewSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        said = dict(given.validated_data)
+        instant = months.parse(said.pop("month"))
+        terms = services.propose(**said | {"rates": _rates(said["rates"])})
+        found = selectors.preview_rates(instant=instant, terms=terms, now=clock.now())
+        return Response(presenting.preview(found))
+
+
 class RateCardListView(APIView):
     """Rate cards, newest first; a new one closes the open one."""
 
@@ -63,7 +93,7 @@ class RateCardListView(APIView):
             given = RateCardSerializer(data=request.data)
             given.is_valid(raise_exception=True)
             said = dict(given.validated_data)
-            rates = [NewRate(pool_id=rate.pop("pool"), **rate) for rate in said.pop("rates")]
+            rates = _rates(said.pop("rates"))
             card = services.set_rate_card(
                 **said, rates=rates, actor_id=common.who(request), now=clock.now()
             )
@@ -71,3 +101,10 @@ class RateCardListView(APIView):
             return Response(presenting.rate_card(rows[card.pk]), status=CREATED)
 
         return once(request, act)
+
+
+def _rates(given: list[dict[str, Any]]) -> list[NewRate]:
+    return [
+        NewRate(pool_id=rate.pop("pool"), gpu_model_id=rate.pop("gpu_model"), **rate)
+        for rate in given
+    ]

@@ -4,12 +4,14 @@
 `prices` lists rate cards and says what something would cost.
 """
 
+from portal.finance.selectors.previews import Preview, PreviewRow, preview_rates
 from portal.finance.selectors.prices import (
     Estimate,
     RateCardRow,
     RateRow,
     estimate,
     get_card_at,
+    list_gpu_models,
     list_rate_cards,
 )
 from portal.finance.selectors.reconciliation import (
@@ -36,6 +38,8 @@ __all__ = [
     "LineRow",
     "MonthRow",
     "PoolReconciliation",
+    "Preview",
+    "PreviewRow",
     "RateCardRow",
     "RateRow",
     "Reconciliation",
@@ -47,9 +51,11 @@ __all__ = [
     "get_month_to_date",
     "get_reconciliation",
     "get_statement",
+    "list_gpu_models",
     "list_months",
     "list_rate_cards",
     "list_statements",
+    "preview_rates",
     "reconcile",
     "team_of_statement",
 ]

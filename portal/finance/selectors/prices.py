@@ -6,15 +6,20 @@ from datetime import datetime
 
 from portal.common.clock import whole_seconds
 from portal.finance import cards, pricing
-from portal.finance.models import RateCard
+from portal.finance.models import Rate, RateCard
+from portal.inventory.models import GPUModel, Pool
 from portal.reservations.models import Source
 
 
 @dataclass(frozen=True, slots=True)
 class RateRow:
-    """What a GPU-hour of a pool costs, and its multipliers in thousandths."""
+    """What a GPU-hour costs, and its multipliers in thousandths.
 
-    pool_id: int
+    `pool_id` None is the rate of every pool of `gpu_model` without one of its own.
+    """
+
+    pool_id: int | None
+    gpu_model_id: int | None
     pool_name: str
     gpu_model: str
     gpu_hour_micro: int
@@ -60,8 +65,16 @@ class Estimate:
 
 def list_rate_cards() -> list[RateCardRow]:
     """Every card, newest first."""
-    found = RateCard.objects.order_by("-valid_from").prefetch_related("rates__pool__gpu_model")
+    found = RateCard.objects.order_by("-valid_from").prefetch_related(
+        "rates__pool__gpu_model", "rates__gpu_model"
+    )
     return [_card_row(card) for card in found]
+
+
+def list_gpu_models() -> list[tuple[int, str]]:
+    """The models pools have, by name."""
+    models = GPUModel.objects.filter(pk__in=Pool.objects.values("gpu_model_id"))
+    return list(models.order_by("name").values_list("pk", "name"))
 
 
 def get_card_at(at: datetime) -> RateCardRow | None:
@@ -114,6 +127,12 @@ def estimate(
 _CHARGED: Mapping[Source, str] = {Source.POOL: "reserved", Source.GUARANTEE: "guaranteed"}
 
 
+def _model_of(rate: Rate) -> str:
+    if rate.pool is not None:
+        return rate.pool.gpu_model.name
+    return rate.gpu_model.name if rate.gpu_model is not None else ""
+
+
 def _card_row(card: RateCard) -> RateCardRow:
     return RateCardRow(
         id=card.pk,
@@ -127,14 +146,15 @@ def _card_row(card: RateCard) -> RateCardRow:
         rates=tuple(
             RateRow(
                 pool_id=rate.pool_id,
-                pool_name=rate.pool.name,
-                gpu_model=rate.pool.gpu_model.name,
+                gpu_model_id=rate.gpu_model_id,
+                pool_name=rate.pool.name if rate.pool else "",
+                gpu_model=_model_of(rate),
                 gpu_hour_micro=rate.gpu_hour_micro,
                 guaranteed_milli=rate.guaranteed_milli,
                 reserved_milli=rate.reserved_milli,
                 borrowed_milli=rate.borrowed_milli,
                 reserved_unused_milli=rate.reserved_unused_milli,
             )
-            for rate in card.rates.all()
+            for rate in sorted(card.rates.all(), key=lambda r: (r.pool_id or 0, r.pk))
         ),
     )

@@ -127,7 +127,7 @@ def get_reconciliation(*, instant: datetime) -> Reconciliation | None:
         state=StatementState(month.state),
         from_at=month.starts_at,
         as_of=month.computed_at,
-        currency=cards.currency_of(cards.read(month.starts_at, month.ends_at)),
+        currency=cards.read(month.starts_at, month.ends_at).currency,
         pools=tuple(_pools(month.starts_at, until, [own, later])),
         statements_micro=sum(month.statements.values_list("total_micro", flat=True)),
         adjustments_micro=_sum(adjustments.filter(statement__month=month)),

@@ -5,7 +5,15 @@ cannot cross; and closing and setting rates lock the newest card, so that a rate
 under a closed month.
 """
 
-from portal.finance.services.rate_cards import NewRate, set_rate_card
+from portal.finance.services.rate_cards import NewRate, propose, set_rate_card
 from portal.finance.services.statements import close_month, compute_month, compute_open, mark_paid
 
-__all__ = ["NewRate", "close_month", "compute_month", "compute_open", "mark_paid", "set_rate_card"]
+__all__ = [
+    "NewRate",
+    "close_month",
+    "compute_month",
+    "compute_open",
+    "mark_paid",
+    "propose",
+    "set_rate_card",
+]

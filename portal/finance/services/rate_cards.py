@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from portal.common import audit
 from portal.common.errors import Conflict, Invalid
-from portal.finance import months
+from portal.finance import cards, months
+from portal.finance.cards import Terms
 from portal.finance.models import IdleRule, Month, Rate, RateCard, StatementState
-from portal.inventory.models import Pool
+from portal.inventory.models import GPUModel, Pool
 
 LARGEST_RATE = 10**15
 LARGEST_MULTIPLIER = 100_000
@@ -19,14 +20,18 @@ LARGEST_MULTIPLIER = 100_000
 
 @dataclass(frozen=True, slots=True)
 class NewRate:
-    """What a GPU-hour of a pool shall cost, in micro-units, and its multipliers in thousandths."""
+    """What a GPU-hour of a pool, or of a GPU model's pools, shall cost; multipliers in thousandths.
 
-    pool_id: int
+    Either `pool_id` or `gpu_model_id` is given; the price is in micro-units.
+    """
+
+    pool_id: int | None
     gpu_hour_micro: int
     guaranteed_milli: int = 1000
     reserved_milli: int = 1000
     borrowed_milli: int = 1000
     reserved_unused_milli: int = 1000
+    gpu_model_id: int | None = None
 
 
 @transaction.atomic
@@ -46,7 +51,7 @@ def set_rate_card(
     Raises `Invalid` for figures that make no sense, and `Conflict` when the card would reach into
     a closed month, begin before the open one, or bring another currency into a month.
     """
-    _check_figures(name, currency, rates, tax_basis_points, idle_rule)
+    check_figures(name, currency, rates, tax_basis_points, idle_rule)
     current = RateCard.objects.select_for_update(no_key=True).filter(valid_to__isnull=True).first()
     _check_time(valid_from, current)
     _check_currency(currency, valid_from, current)
@@ -57,14 +62,7 @@ def set_rate_card(
         name=name, currency=currency, tax_basis_points=tax_basis_points, idle_rule=idle_rule,
         valid_from=valid_from, created_by_id=actor_id, created_at=now,
     )  # fmt: skip
-    Rate.objects.bulk_create(
-        Rate(
-            card=card, pool_id=given.pool_id, gpu_hour_micro=given.gpu_hour_micro,
-            guaranteed_milli=given.guaranteed_milli, reserved_milli=given.reserved_milli,
-            borrowed_milli=given.borrowed_milli, reserved_unused_milli=given.reserved_unused_milli,
-        )
-        for given in rates
-    )  # fmt: skip
+    Rate.objects.bulk_create(as_row(card, given) for given in rates)
     audit.record(
         actor_id=actor_id, action="finance.rate_card_set", target_type="rate_card",
         target_id=card.pk, data=_as_data(card, rates, current),
@@ -72,13 +70,41 @@ def set_rate_card(
     return card
 
 
-def _check_figures(
+def propose(
+    *,
+    name: str,
+    currency: str,
+    rates: Sequence[NewRate],
+    tax_basis_points: int = 0,
+    idle_rule: str = IdleRule.OWN_LINE,
+) -> Terms:
+    """The terms of a card nobody has set, for a preview. Raises `Invalid` as setting it would."""
+    check_figures(name, currency, rates, tax_basis_points, idle_rule)
+    card = RateCard(
+        name=name, currency=currency, tax_basis_points=tax_basis_points, idle_rule=idle_rule,
+        valid_from=datetime.min.replace(tzinfo=UTC),
+    )  # fmt: skip
+    return cards.terms_of(card, [as_row(card, given) for given in rates])
+
+
+def as_row(card: RateCard, given: NewRate) -> Rate:
+    """A rate as its row, not saved."""
+    return Rate(
+        card=card, pool_id=given.pool_id, gpu_model_id=given.gpu_model_id,
+        gpu_hour_micro=given.gpu_hour_micro, guaranteed_milli=given.guaranteed_milli,
+        reserved_milli=given.reserved_milli, borrowed_milli=given.borrowed_milli,
+        reserved_unused_milli=given.reserved_unused_milli,
+    )  # fmt: skip
+
+
+def check_figures(
     name: str,
     currency: str,
     rates: Sequence[NewRate],
     tax_basis_points: int,
     idle_rule: str,
 ) -> None:
+    """Raise `Invalid` for figures of a card that make no sense, all at once."""
     faults: dict[str, str] = {}
     if not name.strip():
         faults["name"] = _("Give the card a name.")
@@ -98,13 +124,18 @@ def _check_figures(
 
 
 def _fault_of_rates(rates: Sequence[NewRate]) -> str:
-    pools = [given.pool_id for given in rates]
-    if not pools:
+    if not rates:
         return _("Give at least one pool a rate.")
-    if len(set(pools)) != len(pools):
+    if any((given.pool_id is None) == (given.gpu_model_id is None) for given in rates):
+        return _("A rate is either a pool's or a GPU model's.")
+    pools = [given.pool_id for given in rates if given.pool_id is not None]
+    gpu_models = [given.gpu_model_id for given in rates if given.gpu_model_id is not None]
+    if len({*pools}) != len(pools) or len({*gpu_models}) != len(gpu_models):
         return _("Each pool has one rate on a card.")
     if Pool.objects.filter(pk__in=pools).count() != len(pools):
         return _("There is no such pool.")
+    if GPUModel.objects.filter(pk__in=gpu_models).count() != len(gpu_models):
+        return _("There is no such GPU model.")
     if not all(0 <= given.gpu_hour_micro <= LARGEST_RATE for given in rates):
         return _("A rate is 0 or more, and at most a thousand million a GPU-hour.")
     multipliers = [
@@ -177,6 +208,7 @@ def _as_data(
         "rates": [
             {
                 "pool": given.pool_id,
+                "gpu_model": given.gpu_model_id,
                 "gpu_hour_micro": given.gpu_hour_micro,
                 "guaranteed": given.guaranteed_milli,
                 "reserved": given.reserved_milli,

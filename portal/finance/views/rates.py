@@ -12,9 +12,9 @@ from django.views.decorators.http import require_safe
 from portal.common import clock
 from portal.common.errors import Refusal
 from portal.common.forms import add_refusal
-from portal.finance import selectors, services, words
+from portal.finance import months, selectors, services, words
 from portal.finance.forms import RateCardForm
-from portal.finance.selectors import RateCardRow, RateRow
+from portal.finance.selectors import Preview, RateCardRow, RateRow
 from portal.finance.views import common
 from portal.finance.views.common import confirmed
 from portal.inventory import selectors as inventory
@@ -39,7 +39,7 @@ def rates(request: HttpRequest) -> HttpResponse:
 
 @confirmed
 def set_rates(request: HttpRequest) -> HttpResponse:
-    """The next rate card."""
+    """The next rate card; before it is set, what a past month would have cost at its prices."""
     now = clock.now()
     form = RateCardForm(
         request.POST or None,
@@ -47,29 +47,46 @@ def set_rates(request: HttpRequest) -> HttpResponse:
         current=next(iter(selectors.list_rate_cards()), None),
         valid_from=selectors.get_month(instant=now).ends_at,
         currency=teams.get_organisation().currency,
+        gpu_models=selectors.list_gpu_models(),
+        preview_months=_months_to_compare(now),
     )
+    preview = None
     if request.method == "POST" and form.is_valid():
-        answer = _set_card(request, form, now)
-        if answer is not None:
-            return answer
-    return render(request, "finance/set_rates.html", {"form": form})
+        if "preview" in request.POST:
+            preview = _preview(form, now)
+        else:
+            answer = _set_card(request, form, now)
+            if answer is not None:
+                return answer
+    return render(request, "finance/set_rates.html", {"form": form, "preview": preview})
+
+
+def _months_to_compare(now: datetime) -> list[tuple[str, str]]:
+    """Months that have begun, the last whole one first."""
+    begun = [row for row in selectors.list_months() if row.starts_at <= now]
+    begun.sort(key=lambda row: (not row.is_over(now), -row.starts_at.timestamp()))
+    return [(row.name, words.month(row.starts_at, row.zone)) for row in begun]
+
+
+def _preview(form: RateCardForm, now: datetime) -> Preview | None:
+    name = form.cleaned_data["preview_month"]
+    try:
+        terms = services.propose(**form.terms())
+        instant = months.parse(name) if name else now
+        return selectors.preview_rates(instant=instant, terms=terms, now=now)
+    except Refusal as refusal:
+        add_refusal(form, refusal)
+        return None
 
 
 def _set_card(
     request: HttpRequest, form: RateCardForm, now: datetime
 ) -> HttpResponseRedirect | None:
-    given = form.cleaned_data
     try:
         card = services.set_rate_card(
-            name=given["name"],
-            currency=given["currency"].upper(),
-            tax_basis_points=int(given["tax_percent"] * 100),
-            idle_rule=given["idle_rule"],
-            valid_from=given["valid_from"],
-            rates=form.rates(),
-            actor_id=common.who(request),
-            now=now,
-        )
+            **form.terms(), valid_from=form.cleaned_data["valid_from"],
+            actor_id=common.who(request), now=now,
+        )  # fmt: skip
     except Refusal as refusal:
         add_refusal(form, refusal)
         return None
