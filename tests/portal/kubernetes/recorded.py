@@ -24,6 +24,15 @@ def exchanges(name: str) -> list[dict[str, Any]]:
     return list(found["files"][name])
 
 
+def all_exchanges() -> list[dict[str, Any]]:
+    """Everything that was recorded about the API, jobs included, in the order it was asked."""
+    rest: dict[str, Any] = json.loads(
+        gzip.decompress((DATA / "job-exchanges.json.gz").read_bytes())
+    )
+    known = {e["title"]: e for e in [*exchanges("api-exchanges"), *rest["exchanges"]]}
+    return [known[title] for title in rest["order"]]
+
+
 @dataclass
 class Asked:
     """A request as it came in."""
