@@ -33,6 +33,7 @@ _PAY = of_team(team_of, read=BILL, write=BILL)
 
 RULES: dict[str, Rule] = {
     "finance:costs": anywhere(read=COST),
+    "finance:use": anywhere(read=COST),
     "finance:statement": _READ,
     "finance:statement-csv": _READ,
     "finance:paid": _PAY,
@@ -45,6 +46,8 @@ RULES: dict[str, Rule] = {
     "api-statement-detail": _READ,
     "api-statement-csv": _READ,
     "api-statement-paid": _PAY,
+    "api-lost-list": anywhere(read=COST),
+    "api-job-cost-list": anywhere(read=COST),
     "api-rate-card-list": Rule(anywhere().reach, read=COST, write=BILL),
     "api-rate-card-preview": organisation(read=frozenset(), write=BILL),
     "api-reconciliation-detail": organisation(read=COST),

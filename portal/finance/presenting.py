@@ -2,7 +2,9 @@
 
 from portal.finance.models import LineKind
 from portal.finance.selectors import (
+    JobCost,
     LineRow,
+    Lost,
     MonthRow,
     PoolReconciliation,
     Preview,
@@ -124,3 +126,22 @@ def _line(row: LineRow) -> Answer:
 
 def _by_kind(figures: dict[LineKind, int]) -> dict[str, object]:
     return {kind.value: amount for kind, amount in figures.items()}
+
+
+def lost(row: Lost) -> Answer:
+    """What one cause took from one team; `team` null is work of no team."""
+    return {
+        "team": row.team_id, "cause": row.cause, "times": row.times,
+        "gpu_milli_seconds": row.gpu_milli_seconds, "amount_micro": row.amount_micro,
+    }  # fmt: skip
+
+
+def job_cost(row: JobCost, currency: str) -> Answer:
+    """Jobs of one team and class; `each_micro` null where none completed."""
+    return {
+        "team": row.team_id, "kind": row.kind, "completed": row.completed,
+        "not_completed": row.not_completed, "gpu_milli_seconds": row.gpu_milli_seconds,
+        "gpu_milli_seconds_lost": row.gpu_milli_seconds_lost, "currency": currency,
+        "amount_micro": row.amount_micro, "each_micro": row.each_micro,
+        "each_gpu_milli_seconds": row.each_milli_seconds,
+    }  # fmt: skip

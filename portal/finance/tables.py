@@ -12,6 +12,7 @@ from portal.common.tables import MoneyColumn, NumberColumn, Table
 from portal.finance import words
 from portal.finance.selectors import StatementRow
 from portal.finance.selectors.statements import gpu_hours
+from portal.usage.breakdown import UsePart
 
 _NUMBER = {"td": {"class": "n"}, "th": {"class": "n"}, "tf": {"class": "n"}}
 
@@ -45,6 +46,44 @@ class SumColumn(MoneyColumn):
         """The sum of all rows, not of the page shown."""
         total = sum(getattr(row, bound_column.name) for row in table.data.data)
         return money.show(total, self.currency)
+
+
+class UseTable(Table):
+    """Parts of a month's GPU-time: held, and how busy what was measured was."""
+
+    caption: Any = _("GPU-hours of the month")
+    empty_title = _("No use yet")
+
+    label = django_tables2.Column(footer=_("Together"), empty_values=())
+    held = HoursColumn(verbose_name=_("Held"))
+    estimated = HoursColumn(verbose_name=_("Of it estimated"))
+    measured = HoursColumn(verbose_name=_("Of it measured"))
+    computed = django_tables2.Column(
+        verbose_name=_("Busy"), accessor="pk", empty_values=(), orderable=False, attrs=_NUMBER
+    )
+
+    class Meta(Table.Meta):
+        empty_text = _("GPU-hours appear as soon as pods have held GPUs for five minutes.")
+
+    def __init__(self, rows: list[UsePart], what: str) -> None:
+        self.base_columns["label"].verbose_name = what
+        super().__init__(rows, attrs={"class": "table cards"})
+
+    def render_label(self, record: UsePart) -> str:
+        """Its name; what has none belongs to nobody known."""
+        return record.label or str(_("nobody known"))
+
+    def value_label(self, record: UsePart) -> str:
+        """The same for programs."""
+        return record.label
+
+    def render_computed(self, record: UsePart) -> str:
+        """The part of measured time in which devices computed, in percent."""
+        return words.busy(record.used, record.measured)
+
+    def value_computed(self, record: UsePart) -> Any:
+        """The GPU-hours in which devices computed."""
+        return round(gpu_hours(record.used), 6)
 
 
 class StatementTable(Table):

@@ -5,11 +5,13 @@ from django.urls import path
 from portal.finance.api import months as months_api
 from portal.finance.api import rates as rates_api
 from portal.finance.api import statements as statements_api
-from portal.finance.views import months, rates, statements
+from portal.finance.api import use as use_api
+from portal.finance.views import months, rates, statements, use
 
 app_name = "finance"
 page_patterns = [
     path("costs/", months.costs, name="costs"),
+    path("costs/use/", use.use, name="use"),
     path("costs/rates/", rates.rates, name="rates"),
     path("costs/rates/next/", rates.set_rates, name="set-rates"),
     path("costs/months/<str:month>/close/", months.close, name="close"),
@@ -36,6 +38,8 @@ api_patterns = [
         statements_api.PaidView.as_view(),
         name="api-statement-paid",
     ),
+    path("use/lost", use_api.LostListView.as_view(), name="api-lost-list"),
+    path("use/jobs", use_api.JobCostListView.as_view(), name="api-job-cost-list"),
     path("rate-cards", rates_api.RateCardListView.as_view(), name="api-rate-card-list"),
     path("rate-cards/preview", rates_api.PreviewView.as_view(), name="api-rate-card-preview"),
     path(

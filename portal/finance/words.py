@@ -12,6 +12,7 @@ from portal.common import formats, money
 from portal.finance.models import LineKind, StatementState
 from portal.finance.selectors import LineRow, Reconciliation
 from portal.finance.selectors.statements import gpu_hours
+from portal.usage.breakdown import UsePart
 
 TONES = {StatementState.OPEN: "", StatementState.FINAL: "good", StatementState.PAID: "good"}
 
@@ -113,6 +114,31 @@ def summary(found: Reconciliation) -> str:
         "unused": _whole(found.quantity(LineKind.RESERVED_UNUSED)),
         "idle": _whole(found.quantity(LineKind.IDLE, LineKind.IDLE_SHARE)),
         "away": _whole(found.quantity(LineKind.MAINTENANCE, LineKind.DOWN)),
+    }
+
+
+def busy(used: int, measured: int) -> str:
+    """How much of measured time devices computed: `63 %`."""
+    if not measured:
+        return "—"
+    return _("%(percent)s %%") % {"percent": formats.number(Decimal(100 * used) / measured, 0)}
+
+
+def measured(parts: Iterable[UsePart]) -> str:
+    """How much of what was held was measured, and how busy that was, in a sentence."""
+    rows = list(parts)
+    held, seen = sum(row.held for row in rows), sum(row.measured for row in rows)
+    if not seen:
+        return _(
+            "How busy the GPUs were has not been measured: no monitoring has reported on this month."
+        )
+    return _(
+        "Monitoring measured %(measured)s of %(held)s GPU-hours; the GPUs computed in %(busy)s of "
+        "that. What is held is charged, what is computed is only shown."
+    ) % {
+        "measured": _whole(seen),
+        "held": _whole(held),
+        "busy": busy(sum(row.used for row in rows), seen),
     }
 
 

@@ -4,6 +4,7 @@
 `prices` lists rate cards and says what something would cost.
 """
 
+from portal.finance.selectors.jobs import JobCost, JobCosts, list_job_costs
 from portal.finance.selectors.previews import Preview, PreviewRow, preview_rates
 from portal.finance.selectors.prices import (
     Estimate,
@@ -32,10 +33,15 @@ from portal.finance.selectors.statements import (
     list_statements,
     team_of_statement,
 )
+from portal.finance.selectors.waste import Cause, Lost, list_lost
 
 __all__ = [
+    "Cause",
     "Estimate",
+    "JobCost",
+    "JobCosts",
     "LineRow",
+    "Lost",
     "MonthRow",
     "PoolReconciliation",
     "Preview",
@@ -52,6 +58,8 @@ __all__ = [
     "get_reconciliation",
     "get_statement",
     "list_gpu_models",
+    "list_job_costs",
+    "list_lost",
     "list_months",
     "list_rate_cards",
     "list_statements",

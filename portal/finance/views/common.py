@@ -27,14 +27,18 @@ def chosen_month(request: HttpRequest, now: datetime) -> MonthRow:
         return selectors.get_month(instant=now)
 
 
-def month_form(month: MonthRow) -> MonthForm:
-    """Which month is shown, among all there are."""
+def month_choices(month: MonthRow) -> list[tuple[str, str]]:
+    """Every month there is, and this one, newest first."""
     known = {row.name: row for row in selectors.list_months()} | {month.name: month}
-    choices = [
+    return [
         (name, words.month(row.starts_at, row.zone))
         for name, row in sorted(known.items(), reverse=True)
     ]
-    return MonthForm({"month": month.name}, months=choices)
+
+
+def month_form(month: MonthRow) -> MonthForm:
+    """Which month is shown, among all there are."""
+    return MonthForm({"month": month.name}, months=month_choices(month))
 
 
 def hues(now: datetime) -> dict[int, int]:
