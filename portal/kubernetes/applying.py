@@ -3,24 +3,36 @@
 A quota of a class names devices of one pool, so it either shrinks or grows: once all that shrinks
 has been answered, what grows may go out in any order, and the sum over namespaces and classes is
 exceeded at no instant. A namespace gets the label that lets device pods in after its quotas.
+
+The server's own controller writes what is used into a quota, and so makes a write stale that was
+made for the version before. Such a one goes out again for the new version, as long as every field
+it changes is still what it was and no newer fence stands beside it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import Any
 
+from portal.kubernetes import diff
 from portal.kubernetes.diff import Drifted, Write
 from portal.kubernetes.port import (
+    FENCE,
     MANAGER,
     ClusterError,
     ClusterPort,
     FieldConflict,
+    Manifest,
+    NotFound,
+    StaleVersion,
     TooMany,
     Unreachable,
 )
 
+TRIES = 4
+"""How often one write goes out at most."""
 ORDER = ("PriorityClass", "Node", "ResourceQuota", "Namespace")
 
 
@@ -70,22 +82,45 @@ def apply(
     `check` is called in the caller's own thread before each write is begun. When it raises, or the
     cluster answers no more, no further one is begun; `outcome` tells every answer all the same.
     """
-
-    def send(write: Write) -> None:
-        port.apply(
-            write.manifest, manager=MANAGER, fence=fence, resource_version=write.resource_version
-        )
-
     with ThreadPoolExecutor(writers) if writers > 1 else _Here() as executor:
         way = _UnderWay(executor, writers)
         try:
             for write in way.turns(writes):
                 check()
-                way.begin(write, send)
+                way.begin(write, partial(_send, port, fence=fence))
         finally:
             way.settle(0)
             for write, answer in way.begun:
                 outcome.note(write, answer.exception())
+
+
+def _send(port: ClusterPort, write: Write, *, fence: int) -> None:
+    version = write.resource_version
+    for left in reversed(range(TRIES)):
+        try:
+            port.apply(write.manifest, manager=MANAGER, fence=fence, resource_version=version)
+        except StaleVersion:
+            found = _now(port, write) if left else None
+            if found is None or not _is_as_planned(found, write, fence):
+                raise
+            version = str(found["metadata"]["resourceVersion"])
+        else:
+            return
+
+
+def _now(port: ClusterPort, write: Write) -> Manifest | None:
+    try:
+        return port.get(write.kind, write.namespace, write.name)
+    except NotFound:
+        return None
+
+
+def _is_as_planned(found: Manifest, write: Write, fence: int) -> bool:
+    """Whether a write still changes what it was to change, and nobody newer has been there."""
+    beside = str((found["metadata"].get("annotations") or {}).get(FENCE, "0"))
+    is_now = diff.fields(found)
+    is_newer = beside.isdigit() and int(beside) > fence
+    return not is_newer and all(is_now.get(c.field) == c.was for c in write.changes)
 
 
 def stages(writes: Iterable[Write]) -> Iterator[list[Write]]:

@@ -128,7 +128,7 @@ def _object(
             )
         else:
             changes.append(Change(spelled(path), found.get(path), value))
-    ours = owned_leaves(owners.get(manager, ()), found)
+    ours = owned_leaves(owned(item, "Apply").get(manager, ()), found)
     changes += [Change(spelled(path), found[path], None) for path in ours if path not in wanted]
     return changes, drifts
 
@@ -145,11 +145,14 @@ def leaves(item: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, An
             yield path, value
 
 
-def owned(item: Manifest) -> dict[str, list[Path]]:
-    """The fields each manager owns, from `managedFields`; status fields left out."""
+def owned(item: Manifest, operation: str = "") -> dict[str, list[Path]]:
+    """The fields each manager owns, from `managedFields`; status fields left out.
+
+    With an operation only those held by it: an apply takes away what an apply gave, and nothing else.
+    """
     found: dict[str, list[Path]] = {}
     for entry in item["metadata"].get("managedFields", []):
-        if entry.get("subresource"):
+        if entry.get("subresource") or operation not in ("", entry.get("operation")):
             continue
         paths = list(_tree(entry.get("fieldsV1", {}), ()))
         found.setdefault(str(entry.get("manager", "")), []).extend(paths)
@@ -174,6 +177,11 @@ def owned_leaves(paths: Iterable[Path], found: Mapping[Path, Any]) -> list[Path]
     """The leaves that are there and owned."""
     held = list(paths)
     return [path for path in found if _holds(held, path)]
+
+
+def fields(item: Manifest) -> dict[str, Any]:
+    """Every field we may write, as people read its name, and its value."""
+    return {spelled(path): value for path, value in leaves(item)}
 
 
 def spelled(path: Path) -> str:

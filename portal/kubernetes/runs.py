@@ -6,7 +6,7 @@ not at all, so an object whose every field is as intended was written.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -123,8 +123,8 @@ def close_interrupted(
             objects[row.kind, row.namespace, row.name].append(row)
         seen = {key for key, rows in objects.items() if _is_written(rows, there.get(key))}
         lost = [row.pk for key, rows in objects.items() if key not in seen for row in rows]
-        for begin_at in range(0, len(lost), BATCH):
-            SyncWrite.objects.filter(pk__in=lost[begin_at : begin_at + BATCH]).delete()
+        for pks in _batches(lost):
+            SyncWrite.objects.filter(pk__in=pks).delete()
         run.state, run.writes = SyncState.INTERRUPTED, len(seen)
         run.message = _(
             "The worker ended in the middle of it. Of %(intended)s objects it meant to write, "
@@ -134,9 +134,10 @@ def close_interrupted(
 
 
 def _is_written(rows: Iterable[SyncWrite], item: Manifest | None) -> bool:
+    """Whether every field is as intended; of an object that was to go, whether it is gone."""
     if item is None:
-        return False
-    is_now = {diff.spelled(path)[:FIELD]: value for path, value in diff.leaves(item)}
+        return all(row.now is None for row in rows)
+    is_now = {name[:FIELD]: value for name, value in diff.fields(item).items()}
     is_now["metadata.name"] = item["metadata"]["name"]
     return all(is_now.get(row.field) == row.now for row in rows)
 
@@ -157,15 +158,25 @@ def _follow(cluster_id: int, drifts: Sequence[Drifted], now: datetime) -> None:
         (row.kind, row.namespace, row.name, row.field): row
         for row in Drift.objects.filter(cluster_id=cluster_id, closed_at__isnull=True)
     }
+    fresh: list[Drift] = []
     for drift in drifts:
         name = drift.field[:FIELD]
         row = standing.pop((drift.kind, drift.namespace, drift.name, name), None)
         values = {"wanted": drift.wanted, "found": drift.found, "manager": drift.manager[:128]}
         if row is None:
-            Drift.objects.create(
-                cluster_id=cluster_id, kind=drift.kind, namespace=drift.namespace,
-                name=drift.name, field=name, opened_at=now, **values,
+            fresh.append(
+                Drift(
+                    cluster_id=cluster_id, kind=drift.kind, namespace=drift.namespace,
+                    name=drift.name, field=name, opened_at=now, **values,
+                )
             )  # fmt: skip
         elif any(getattr(row, name) != value for name, value in values.items()):
             Drift.objects.filter(pk=row.pk).update(**values)
-    Drift.objects.filter(pk__in=[row.pk for row in standing.values()]).update(closed_at=now)
+    Drift.objects.bulk_create(fresh, batch_size=BATCH)
+    for pks in _batches([row.pk for row in standing.values()]):
+        Drift.objects.filter(pk__in=pks).update(closed_at=now)
+
+
+def _batches(pks: Sequence[int]) -> Iterator[Sequence[int]]:
+    for first in range(0, len(pks), BATCH):
+        yield pks[first : first + BATCH]

@@ -17,6 +17,7 @@ from portal.kubernetes.port import (
     ClusterError,
     FieldConflict,
     Manifest,
+    NotFound,
     Refused,
     StaleVersion,
     Unreachable,
@@ -54,6 +55,10 @@ class Cluster:
             self.most = max(self.most, sum(self.hard.values()))
         return manifest
 
+    def get(self, _kind: str, _namespace: str, name: str) -> Manifest:
+        """Nothing is there to look at again."""
+        raise NotFound(name)
+
 
 def a_write(name: str, was: int, now: int, kind: str = "ResourceQuota") -> Write:
     """A quota from so many devices to so many."""
@@ -70,7 +75,7 @@ def send(
     """Apply the writes."""
     outcome = Outcome()
     applying.apply(
-        cluster,  # type: ignore[arg-type]  # it needs one verb only
+        cluster,  # type: ignore[arg-type]  # it needs two verbs only
         writes, outcome, fence=1, writers=writers, check=check,
     )  # fmt: skip
     return outcome
@@ -171,7 +176,7 @@ def test_the_lease_is_looked_at_before_every_write_and_none_is_begun_without_it(
     writes = [a_write(f"q{number}", 0, 1) for number in range(9)]
     with pytest.raises(Fenced):
         applying.apply(
-            cluster,  # type: ignore[arg-type]  # it needs one verb only
+            cluster,  # type: ignore[arg-type]  # it needs two verbs only
             writes, outcome, fence=1, writers=writers, check=check,
         )  # fmt: skip
     assert names(outcome.done) == names(writes[:5])

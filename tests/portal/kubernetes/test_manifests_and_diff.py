@@ -158,6 +158,22 @@ def test_a_label_we_set_and_want_no_more_is_taken_back(folder: Path) -> None:
     assert write.changes == (diff.Change("metadata.labels[evenshare.io/team]", "vision", None),)
 
 
+def test_what_our_account_set_otherwise_than_by_apply_is_not_ours_to_take_back() -> None:
+    by_hand = {
+        "manager": MANAGER, "operation": "Update", "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:metadata": {"f:labels": {".": {}, "f:stage": {}}}},
+    }  # fmt: skip
+    metadata = {
+        "name": "vision", "resourceVersion": "7", "labels": {"stage": "a"},
+        "managedFields": [by_hand],
+    }  # fmt: skip
+    found = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    (write,) = diff.compare([manifests.namespace("vision", "vision")], [found]).writes
+    assert write.changes == (diff.Change("metadata.labels[evenshare.io/team]", None, "vision"),)
+    metadata["labels"]["evenshare.io/team"] = "vision"
+    assert diff.compare([manifests.namespace("vision", "vision")], [found]) == diff.Difference()
+
+
 def test_the_fence_beside_an_object_is_no_difference(folder: Path) -> None:
     port = world.a_port(folder)
     quota = manifests.quotas("vision", {}, world.POOLS, [world.GPU])[0]

@@ -8,7 +8,7 @@ from portal.inventory import services as inventory
 from portal.inventory.models import Cluster, ClusterMode
 from portal.kubernetes import manifests, services
 from portal.kubernetes.models import Drift, SyncRun, SyncState, SyncWrite
-from portal.kubernetes.port import Manifest, StaleVersion
+from portal.kubernetes.port import MANAGER, Manifest
 from portal.kubernetes.simulated.cluster import SimulatedCluster
 from portal.scheduling.models import Share, Tick, TickState
 from portal.teams.models import Team
@@ -161,23 +161,75 @@ def test_a_faster_writer_wins_and_the_next_sync_plans_again(
     cluster: Cluster, port: SimulatedCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a_tick(cluster, 1, a100=(6, 4))
+    sync(cluster, 1)
+    a_tick(cluster, 2, fence=4, a100=(7, 4))
     real = SimulatedCluster.apply
     lost: list[str] = []
 
     def race(self: SimulatedCluster, manifest: Manifest, **how: object) -> Manifest:
         if manifest["metadata"]["name"] == "evenshare-total" and not lost:
             lost.append("once")
-            raise StaleVersion("the object has been modified")
+            faster = {**manifest, "spec": {"hard": {"requests.nvidia.com/gpu": "1"}}}
+            real(self, faster, manager=MANAGER)
         return real(self, manifest, **how)  # type: ignore[arg-type]
 
     monkeypatch.setattr(SimulatedCluster, "apply", race)
-    run = sync(cluster, 1)
+    run = sync(cluster, 2)
     assert run is not None
     assert run.state == SyncState.PARTIAL
     assert "the object has been modified" in run.message
-    again = sync(cluster, 2)
+    again = sync(cluster, 3)
     assert again is not None
     assert (again.state, again.writes) == (SyncState.DONE, 1)
+
+
+def test_a_version_that_moved_on_without_the_fields_is_written_all_the_same(
+    cluster: Cluster, port: SimulatedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_tick(cluster, 1, a100=(6, 4))
+    sync(cluster, 1)
+    a_tick(cluster, 2, fence=4, a100=(7, 4))
+    real = SimulatedCluster.apply
+    moved: list[str] = []
+
+    def race(self: SimulatedCluster, manifest: Manifest, **how: object) -> Manifest:
+        if manifest["metadata"]["name"] == "evenshare-total" and len(moved) < 2:
+            # As the server's own controller does when it has counted pods.
+            moved.append("again")
+            note = {"annotations": {"counted": str(len(moved))}}
+            bare = {"apiVersion": "v1", "kind": manifest["kind"]}
+            real(self, {**bare, "metadata": {**manifest["metadata"], **note}}, manager="kube")
+        return real(self, manifest, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SimulatedCluster, "apply", race)
+    run = sync(cluster, 2)
+    assert run is not None
+    assert (run.state, run.message) == (SyncState.DONE, "")
+    assert hard(port, "vision")["evenshare-total"] == "11"
+    assert len(moved) == 2
+
+
+def test_a_writer_that_was_paused_loses_to_a_newer_fence(
+    cluster: Cluster, port: SimulatedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_tick(cluster, 1, a100=(6, 4))
+    sync(cluster, 1)
+    a_tick(cluster, 2, fence=4, a100=(7, 4))
+    real = SimulatedCluster.apply
+
+    def race(self: SimulatedCluster, manifest: Manifest, **how: object) -> Manifest:
+        if manifest["metadata"]["name"] == "evenshare-total":
+            quotas = {q["metadata"]["name"]: q for q in self.quotas().items
+                      if q["metadata"]["namespace"] == "vision"}  # fmt: skip
+            was = quotas["evenshare-total"]["spec"]
+            real(self, {**manifest, "spec": was}, manager=MANAGER, fence=5)
+        return real(self, manifest, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SimulatedCluster, "apply", race)
+    run = sync(cluster, 2)
+    assert run is not None
+    assert run.state == SyncState.PARTIAL
+    assert hard(port, "vision")["evenshare-total"] == "10"
 
 
 def test_a_namespace_that_is_no_teams_any_more_may_hold_nothing(
