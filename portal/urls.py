@@ -14,6 +14,8 @@ from portal.finance import permissions as finance_permissions
 from portal.finance import urls as finance_urls
 from portal.inventory import permissions as inventory_permissions
 from portal.inventory import urls as inventory_urls
+from portal.kubernetes import permissions as kubernetes_permissions
+from portal.kubernetes import urls as kubernetes_urls
 from portal.operations import permissions as operations_permissions
 from portal.operations import urls as operations_urls
 from portal.quotas import permissions as quotas_permissions
@@ -38,6 +40,7 @@ ACCESS_RULES: dict[str, Rule] = {
     **quotas_permissions.RULES,
     **reservations_permissions.RULES,
     **scheduling_permissions.RULES,
+    **kubernetes_permissions.RULES,
     **operations_permissions.RULES,
     **dashboards_permissions.RULES,
     **requests_permissions.RULES,
@@ -52,6 +55,7 @@ api_patterns = [
     *quotas_urls.api_patterns,
     *reservations_urls.api_patterns,
     *scheduling_urls.api_patterns,
+    *kubernetes_urls.api_patterns,
     *requests_urls.api_patterns,
     *finance_urls.api_patterns,
     *usage_urls.api_patterns,
@@ -64,6 +68,7 @@ urlpatterns = [
     path("", include(operations_urls)),
     path("", include(teams_urls)),
     path("", include(dashboards_urls)),
+    path("", include(kubernetes_urls)),
     path("", include(requests_urls)),
     path("", include(finance_urls)),
     path("api/v1/", include(api_patterns)),

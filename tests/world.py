@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from portal.finance.models import Month, Statement
 from portal.inventory.models import Cluster, Node, Pool
+from portal.kubernetes.models import Drift, SyncRun, SyncState
 from portal.quotas.models import Quota
 from portal.requests.models import Request, RequestKind, RequestState
 from portal.reservations.models import Reservation
@@ -44,6 +45,8 @@ class World:
     node: Node
     tick: Tick
     statement: Statement
+    run: SyncRun
+    drift: Drift
 
     def ids(self, side: Side) -> dict[str, object]:
         """Arguments of routes by name, for a side; things of the organisation are the same."""
@@ -60,6 +63,8 @@ class World:
             "pool_id": self.pool.pk,
             "node_id": self.node.pk,
             "tick_id": self.tick.pk,
+            "run_id": self.run.pk,
+            "drift_id": self.drift.pk,
             "month": "2026-11",
         }
 
@@ -78,6 +83,12 @@ def a_world(now: datetime) -> World:
     return World(
         ours=sides[0], theirs=sides[1], cluster=cluster, pool=pool,
         node=Node.objects.filter(pool=pool)[0], tick=tick, statement=_a_statement(None, now),
+        run=SyncRun.objects.create(cluster=cluster, at=now, state=SyncState.DONE),
+        drift=Drift.objects.create(
+            cluster=cluster, kind="ResourceQuota", namespace="vision", name="evenshare-total",
+            field="spec.hard[requests.nvidia.com/gpu]", wanted="8", found="9", manager="kubectl",
+            opened_at=now,
+        ),
     )  # fmt: skip
 
 

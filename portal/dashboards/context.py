@@ -29,6 +29,7 @@ PAGES = (
     ("dashboards:capacity", gettext_lazy("Capacity")),
     ("requests:quotas", gettext_lazy("Quotas")),
     ("finance:costs", gettext_lazy("Costs")),
+    ("kubernetes:clusters", gettext_lazy("Clusters")),
     ("admin:index", gettext_lazy("Admin")),
 )
 APART = "admin:index"

@@ -14,7 +14,7 @@ from portal.kubernetes.port import MANAGER, ClusterError
 from portal.kubernetes.ports import port_for
 
 
-def take_over(*, drift_id: int, actor_id: int, now: datetime) -> None:
+def take_over(*, drift_id: int, actor_id: int | None, now: datetime) -> None:
     """Write the object of a drift as the last tick wants it, whoever holds its fields.
 
     Raises `Missing` for a drift that is closed already, and `Conflict` when the cluster is only
@@ -51,7 +51,7 @@ def _write(drift: Drift, now: datetime) -> tuple[str, str, str]:
 
 
 @transaction.atomic
-def _close(drift: Drift, key: tuple[str, str, str], actor_id: int, now: datetime) -> None:
+def _close(drift: Drift, key: tuple[str, str, str], actor_id: int | None, now: datetime) -> None:
     """All of the object is as wanted now."""
     kind, namespace, name = key
     of_object = Drift.objects.filter(

@@ -1,0 +1,1 @@
+"""Pages of the room: `clusters` to look at, `moves` that change something, `new_job` to begin one."""
