@@ -117,8 +117,6 @@ class Horizon:
         """Take notice that work goes; what it held may let others start earlier."""
         self._note(held, -1)
         self._bounds.clear()
-        for timeline in self._nodes.values():
-            timeline.freed()
 
     def _note(self, held: Held, sign: int) -> None:
         end = FOREVER if held.ends_at is None else held.ends_at
@@ -213,8 +211,6 @@ class Horizon:
         for moment, tasks in timeline.earliest_tasks(
             pool, shape.need, shape.least, first, duration, exempt
         ):
-            if int(tasks.sum()) < shape.least:
-                continue
             spots = fit(self._state, self._placement, pool, shape, shape.least, tasks)
             if spots is not None:
                 if after == self._state.now:
@@ -240,12 +236,7 @@ class Horizon:
             milli = middle * shape.need.per_task.gpu_milli
             found = quota.earliest(workload, pool, milli, start, duration, guaranteed)
             low, high = (middle, high) if found == start else (low, middle)
-        timeline = self._nodes[guaranteed]
-        where = self._state.nodes.slices[pool]
-        tasks: Ints = np.zeros(where.stop - where.start, dtype=np.int64)
-        for node in timeline.usable(pool, shape.need).tolist():
-            fits = timeline.tasks(node, shape.need, start, duration, exempt)
-            tasks[node - where.start] = fits
+        tasks = self._nodes[guaranteed].tasks(pool, shape.need, start, duration, exempt)
         return fit(self._state, self._placement, pool, shape, low, tasks)
 
     def _take(self, workload: Workload, planned: Planned) -> None:
@@ -286,8 +277,7 @@ class Horizon:
                 entitled = self._terms.book(pool, FOREVER - 1).entitled[team]
                 if guaranteed and own.at(FOREVER - 1) + milli > entitled:
                     continue
-                nodes = self._nodes[guaranteed].usable(pool, shape.need).tolist()
-                self._nodes[guaranteed].kept.update(nodes)
+                self._nodes[guaranteed].keep(pool, shape.need)
                 self.keepers.append(workload.id)
 
     def in_the_way(self, workload: Workload, pool: int, guaranteed: bool) -> list[str]:
@@ -314,4 +304,5 @@ class Horizon:
 
 
 def _duration(workload: Workload) -> int:
-    return FOREVER if workload.duration_seconds is None else max(1, workload.duration_seconds)
+    seconds = workload.duration_seconds
+    return FOREVER if seconds is None else max(1, seconds)

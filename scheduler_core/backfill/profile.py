@@ -28,37 +28,66 @@ class Profile:
     """Free devices, CPU and memory of a node in steps.
 
     Where devices are shared each step also has a row of free milli-GPU per device: which device is
-    which matters there, while whole devices can be dealt out when work starts. `has_losses` tells
-    whether anything is ever taken, so that less may be free later than before. First moments are
-    remembered until the next change, since few distinct needs ask again and again.
+    which matters there, while whole devices can be dealt out when work starts.
+
+    `is_plain` tells that devices alone decide for all work that asks, for each device, no more CPU
+    and memory than the `rates` say: as many times the rate is free as devices are. It may be false
+    where that is so, never true where it is not.
     """
 
-    def __init__(self, now: int, whole: int, amount: Amount, devices: Sequence[int] | None) -> None:
+    __slots__ = (
+        "_cpu",
+        "_memory",
+        "_rates",
+        "_rows",
+        "_spare_cpu",
+        "_spare_memory",
+        "_times",
+        "_whole",
+    )
+
+    def __init__(
+        self,
+        now: int,
+        whole: int,
+        amount: Amount,
+        devices: Sequence[int] | None,
+        rates: tuple[int, int] = (0, 0),
+    ) -> None:
         self._times = [now]
         self._whole = [whole]
         self._cpu = [amount.cpu_milli]
         self._memory = [amount.memory_mib]
         self._rows = None if devices is None else [list(devices)]
-        self.has_losses = False
-        self._known: dict[tuple[Need, int], tuple[int, int | None]] = {}
-        self._fits: dict[Need, list[bool]] = {}
+        self._rates = rates
+        self._spare_cpu = amount.cpu_milli - rates[0] * whole
+        self._spare_memory = amount.memory_mib - rates[1] * whole
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether devices alone decide."""
+        return self._rows is None and self._spare_cpu >= 0 and self._spare_memory >= 0
+
+    @property
+    def has_rows(self) -> bool:
+        """Tell whether it matters which device is which."""
+        return self._rows is not None
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Add and take what the changes say."""
-        self._known.clear()
-        self._fits.clear()
-        for change in changes:
-            first, last = self._cut(change.start), self._cut(change.end)
-            sign, amount = change.sign, change.amount
-            self.has_losses = self.has_losses or sign < 0
+        for start, end, sign, whole, amount, gpus in changes:
+            first, last = self._cut(start), self._cut(end)
+            cpu, memory = sign * amount[1], sign * amount[2]
+            self._spare_cpu += min(0, cpu - sign * whole * self._rates[0])
+            self._spare_memory += min(0, memory - sign * whole * self._rates[1])
             for number in range(first, last):
-                self._cpu[number] += sign * amount.cpu_milli
-                self._memory[number] += sign * amount.memory_mib
+                self._cpu[number] += cpu
+                self._memory[number] += memory
                 if self._rows is None:
-                    self._whole[number] += sign * change.whole
+                    self._whole[number] += sign * whole
                 else:
                     row = self._rows[number]
-                    for device, milli in change.gpus:
+                    for device, milli in gpus:
                         row[device] += sign * milli
                     self._whole[number] = row.count(DEVICE)
 
@@ -120,84 +149,42 @@ class Profile:
             taken[device] = taken.get(device, 0) + part
         return tuple(taken.items())
 
-    def least_tasks(self, need: Need, start: int, end: int) -> int:
-        """Return how many tasks of whole devices fit from `start` to `end`, devices being alike."""
-        first = max(0, bisect_right(self._times, start) - 1)
-        if need.devices and self._whole[first] < need.devices:
-            return 0
-        last = max(first + 1, bisect_left(self._times, end, first))
-        per_task = need.per_task
-        count = PLENTY
-        if need.devices:
-            count = min(self._whole[first:last]) // need.devices
-        if per_task.cpu_milli:
-            count = min(count, min(self._cpu[first:last]) // per_task.cpu_milli)
-        if per_task.memory_mib:
-            count = min(count, min(self._memory[first:last]) // per_task.memory_mib)
-        return max(0, count)
-
     def earliest(self, need: Need, after: int, duration: int) -> int | None:
-        """Return the first moment from `after` on when one task fits for so long, or None.
-
-        Where devices are alike an answer holds for every `after` up to it.
-        """
-        known = self._known.get((need, duration))
-        if known is not None:
-            asked, found = known
-            if asked == after or (
-                self._rows is None and asked < after and (found is None or after <= found)
-            ):
-                return found
-        found = self._find_earliest(need, after, duration)
-        self._known[need, duration] = (after, found)
-        return found
-
-    def _find_earliest(self, need: Need, after: int, duration: int) -> int | None:
-        times, fits = self._times, self._fitting(need)
-        first = max(0, bisect_right(times, after) - 1)
-        start: int | None = None
-        for number in range(first, len(times)):
-            if not fits[number]:
-                start = None
+        """Return the first moment from `after` on when one task fits for so long, or None."""
+        times, fits = self._times, self.tasks_by_step(need)
+        count = len(times)
+        reach = first = max(0, bisect_right(times, after) - 1)
+        for number in range(first, count):
+            start = max(after, times[number])
+            end = min(FOREVER, start + duration)
+            reach = max(reach, number)
+            while reach < count and fits[reach] and times[reach] < end:
+                reach += 1
+            if reach < count and times[reach] < end:
                 continue
-            if start is None:
-                start = max(after, times[number])
-            end = times[number + 1] if number + 1 < len(times) else FOREVER
-            if end - start >= duration or end == FOREVER:
-                if self._rows is None or self.tasks(need, start, start + duration):
-                    return start
-                start = None
+            if self._rows is None or self.tasks(need, start, end):
+                return start
         return None
 
-    def _fitting(self, need: Need) -> list[bool]:
-        """Tell for each step whether one task fits, until the next change."""
-        known = self._fits.get(need)
-        if known is None:
-            known = self._fits[need] = self._find_fitting(need)
-        return known
-
-    def _find_fitting(self, need: Need) -> list[bool]:
+    def tasks_by_step(self, need: Need) -> list[int]:
+        """Return how many tasks fit in each step."""
         per_task = need.per_task
-        gpu_milli, cpu, memory = per_task.gpu_milli, per_task.cpu_milli, per_task.memory_mib
-        devices = gpu_milli // DEVICE
-        enough = [
-            (devices <= whole or not devices) and cpu <= cpu_free and memory <= memory_free
-            for whole, cpu_free, memory_free in zip(
-                self._whole, self._cpu, self._memory, strict=True
+        count = [PLENTY] * len(self._times)
+        if need.devices:
+            count = [free // need.devices for free in self._whole]
+        elif need.is_fraction:
+            part = per_task.gpu_milli
+            count = [sum(free // part for free in row) for row in self._rows or ()] or (
+                [0] * len(count)
             )
-        ]
-        if devices or not gpu_milli:
-            return enough
-        if self._rows is None:
-            return [False] * len(enough)
-        return [
-            one and max(row, default=0) >= gpu_milli
-            for one, row in zip(enough, self._rows, strict=True)
-        ]
+        for ask, free in ((per_task.cpu_milli, self._cpu), (per_task.memory_mib, self._memory)):
+            if ask:
+                count = [min(most, left // ask) for most, left in zip(count, free, strict=True)]
+        return [max(0, most) for most in count]
 
-    def columns(self) -> tuple[list[int], list[int], list[int], list[int]]:
-        """Return when each step begins, and its free devices, CPU and memory."""
-        return self._times, self._whole, self._cpu, self._memory
+    def devices_by_step(self) -> tuple[list[int], list[int]]:
+        """Return when each step begins, and its wholly free devices."""
+        return self._times, self._whole
 
     def whole_at(self, moment: int) -> int:
         """Return how many devices are wholly free at the moment."""

@@ -1,23 +1,19 @@
 """Nodes over time: running work until its end, and what is taken for later."""
 
-from collections.abc import Iterable, Iterator
-from heapq import heappop, heappush
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from scheduler_core.backfill.grid import Grid
+from scheduler_core.backfill.finder import Finder
 from scheduler_core.backfill.profile import Change, Profile
 from scheduler_core.backfill.steps import FOREVER
 from scheduler_core.resources import DEVICE, Amount
 from scheduler_core.scratch import Need, State
-from scheduler_core.scratch.nodes import Ints
+from scheduler_core.scratch.nodes import Bools, Ints
 
 Holder = tuple[str, str]
 """For whom something is taken: ("workload" | "reservation" | "maintenance", its id)."""
-
-_TIES = 16
-"""So many nodes of one moment are compared."""
 
 NONE: frozenset[str] = frozenset()
 
@@ -34,19 +30,23 @@ class Timeline:
 
     Reads the state live: a node that changed is profiled anew when next asked. `kept` marks nodes
     on which nothing without a known end may start, because work ahead waits for all of them.
-    Questions may leave out what some reservations took (`exempt`, their ids).
+    `taken` lists every node something was taken on, take after take. Questions may leave out what
+    some reservations took (`exempt`, their ids).
     """
 
     def __init__(self, state: State, takes: dict[int, list[Take]] | None = None) -> None:
         self.state = state
         self.takes: dict[int, list[Take]] = takes or {}
-        self.kept: set[int] = set()
+        self.taken: list[int] = []
+        size = len(state.nodes.nodes)
+        self.kept: Bools = np.zeros(size, dtype=np.bool_)
+        self.has_kept = False
+        self._is_taken: Bools = np.zeros(size, dtype=np.bool_)
+        self._is_taken[list(self.takes)] = True
         self._seen: dict[int, tuple[int, Profile]] = {}
         self._exempted: dict[int, dict[frozenset[str], tuple[int, Profile]]] = {}
-        self._queues: dict[tuple[int, Need, int, frozenset[str]], list[tuple[int, int]]] = {}
-        self._grids: dict[int, tuple[Grid, int, int]] = {}
-        self._taken: list[int] = []
-        self._usable: dict[tuple[int, Need], Ints] = {}
+        self._finders: dict[tuple[int, frozenset[str]], Finder] = {}
+        self._usable: dict[tuple[int, Need], Bools] = {}
 
     def copy(self) -> "Timeline":
         """Return a timeline that starts from the same takes."""
@@ -55,6 +55,8 @@ class Timeline:
     def profile(self, node: int, exempt: frozenset[str] = NONE) -> Profile:
         """Return the node's profile, without what the exempt reservations took."""
         version = self.state.nodes.versions[node]
+        if exempt and node not in self.takes:
+            exempt = NONE
         seen = self._exempted.get(node, {}).get(exempt) if exempt else self._seen.get(node)
         if seen is not None and seen[0] == version:
             return seen[1]
@@ -67,10 +69,12 @@ class Timeline:
 
     def _build(self, node: int, exempt: frozenset[str]) -> Profile:
         nodes, state = self.state.nodes, self.state
+        pool = nodes.pool_of[node]
         row = nodes.devices[node].tolist()[: nodes.nodes[node].gpus]
-        by_device = nodes.shared[nodes.pool_of[node]] or any(0 < one < DEVICE for one in row)
+        by_device = nodes.shared[pool] or any(0 < one < DEVICE for one in row)
         free = Amount(0, int(nodes.cpu_free[node]), int(nodes.memory_free[node]))
-        profile = Profile(state.now, int(nodes.whole[node]), free, row if by_device else None)
+        whole = int(nodes.whole[node])
+        profile = Profile(state.now, whole, free, row if by_device else None, state.rates(pool))
         profile.apply(
             Change(hold.ends_at, FOREVER, 1, len(hold.gpus), hold.amount, hold.gpus)
             for hold in state.holds[node].values()
@@ -86,85 +90,64 @@ class Timeline:
     def take(self, node: int, change: Change, holder: Holder) -> None:
         """Take something on a node for later."""
         self.takes.setdefault(node, []).append(Take(change, holder))
-        self._taken.append(node)
+        self.taken.append(node)
+        self._is_taken[node] = True
         self._exempted.pop(node, None)
         seen = self._seen.get(node)
         if seen is not None:
             seen[1].apply([change])
 
-    def freed(self) -> None:
-        """Forget lower bounds: something came free, so work may start earlier than they say."""
-        self._queues.clear()
+    def keep(self, pool: int, need: Need) -> None:
+        """Let nothing without a known end start on the nodes the need may use."""
+        self.kept[self.state.nodes.slices[pool]] |= self.usable(pool, need)
+        self.has_kept = True
 
-    def usable(self, pool: int, need: Need) -> Ints:
-        """Return the nodes the need may ever use while the snapshot holds, by number."""
-        if (pool, need) not in self._usable:
-            where = self.state.nodes.slices[pool]
-            allowed = self.state.allowed(pool, need) & self.state.nodes.schedulable[where]
-            self._usable[pool, need] = np.flatnonzero(allowed) + where.start
-        return self._usable[pool, need]
+    def usable(self, pool: int, need: Need) -> Bools:
+        """Return which nodes of the pool the need may ever use while the snapshot holds."""
+        found = self._usable.get((pool, need))
+        if found is None:
+            schedulable = self.state.nodes.schedulable[self.state.nodes.slices[pool]]
+            found = self._usable[pool, need] = self.state.allowed(pool, need) & schedulable
+        return found
+
+    def is_modest(self, pool: int, need: Need) -> bool:
+        """Tell whether the need asks no more CPU and memory for a device than the pool's rates."""
+        cpu, memory = self.state.rates(pool)
+        per_task = need.per_task
+        return (
+            per_task.cpu_milli <= cpu * need.devices
+            and per_task.memory_mib <= memory * need.devices
+        )
+
+    def _finder(self, pool: int, exempt: frozenset[str]) -> Finder:
+        finder = self._finders.get((pool, exempt))
+        if finder is None:
+            finder = self._finders[pool, exempt] = Finder(self, pool, exempt)
+        return finder
 
     def tasks_now(
         self, pool: int, need: Need, duration: int, exempt: frozenset[str] = NONE
     ) -> Ints:
         """Return how many tasks each node takes from now on for so long."""
+        where = self.state.nodes.slices[pool]
         tasks = self.state.column(pool, need).tasks()
-        low = self.state.nodes.slices[pool].start
-        now = self.state.now
-        held_back = [
-            node
-            for node in (np.flatnonzero(tasks) + low).tolist()
-            if node in self.takes or node in self.kept
-        ]
-        if held_back:
-            tasks = tasks.copy()
-            for node in held_back:
-                tasks[node - low] = self.tasks(node, need, now, duration, exempt)
-        return tasks
+        held_back = self._is_taken[where] | self.kept[where]
+        if not (held_back & (tasks > 0)).any():
+            return tasks
+        later = self.tasks(pool, need, self.state.now, duration, exempt)
+        return np.where(held_back, np.minimum(tasks, later), tasks)
 
     def tasks(
-        self, node: int, need: Need, start: int, duration: int, exempt: frozenset[str] = NONE
-    ) -> int:
-        """Return how many tasks the node takes from `start` for so long."""
-        if duration == FOREVER and node in self.kept:
-            return 0
-        return self.profile(node, exempt).tasks(need, start, start + duration)
+        self, pool: int, need: Need, start: int, duration: int, exempt: frozenset[str] = NONE
+    ) -> Ints:
+        """Return how many tasks each node takes from `start` for so long."""
+        return self._finder(pool, exempt).tasks_at(need, start, duration)
 
     def earliest_node(
         self, pool: int, need: Need, after: int, duration: int, exempt: frozenset[str] = NONE
     ) -> tuple[int, int] | None:
-        """Return the earliest moment from `after` on, and the node, for one task for so long.
-
-        Between frees a node's first moment only moves later, so the nodes wait in a heap by a
-        lower bound and most are never looked at. Of the first few that tie the fullest is taken.
-        """
-        bucket = duration if duration == FOREVER else 1 << (duration.bit_length() - 1)
-        key = (pool, need, bucket, exempt)
-        if key not in self._queues:
-            now = self.state.now
-            # In order of the nodes, so already a heap.
-            self._queues[key] = [(now, node) for node in self.usable(pool, need).tolist()]
-        queue = self._queues[key]
-        best: tuple[int, int, int] | None = None
-        looked: list[tuple[int, int]] = []
-        ties = _TIES
-        while queue and (best is None or max(queue[0][0], after) < best[0] + (ties > 0)):
-            _, node = heappop(queue)
-            if duration == FOREVER and node in self.kept:
-                continue
-            profile = self.profile(node, exempt)
-            bound = profile.earliest(need, self.state.now, bucket)
-            if bound is None:
-                continue
-            looked.append((bound, node))
-            found = profile.earliest(need, after, duration)
-            if found is not None:
-                fullest = (found, profile.whole_at(found), node)
-                ties -= best is not None and found == best[0]
-                best = fullest if best is None else min(best, fullest)
-        for entry in looked:
-            heappush(queue, entry)
-        return None if best is None else (best[0], best[2])
+        """Return the earliest moment from `after` on, and the node, for one task for so long."""
+        return self._finder(pool, exempt).node(need, after, duration)
 
     def earliest_tasks(
         self,
@@ -175,67 +158,5 @@ class Timeline:
         duration: int,
         exempt: frozenset[str] = NONE,
     ) -> Iterator[tuple[int, Ints]]:
-        """Yield moments from `after` on, and the tasks each node takes from then for so long.
-
-        Moments at which fewer than `least` fit, or nothing comes free, may be left out.
-        """
-        where = self.state.nodes.slices[pool]
-        usable: Ints = np.zeros(where.stop - where.start, dtype=np.int64)
-        usable[self.usable(pool, need) - where.start] = 1
-        if duration == FOREVER:
-            kept = [node for node in self.kept if where.start <= node < where.stop]
-            usable[[node - where.start for node in kept]] = 0
-        grid = None if exempt else self._grid(pool)
-        if grid is not None:
-            for at, tasks in grid.earliest(need, least, after, duration, usable):
-                if duration < FOREVER:
-                    yield at, tasks
-                else:
-                    yield at, grid.tasks(need, at, duration) * usable
-            return
-        moment: int | None = after
-        while moment is not None:
-            yield (
-                moment,
-                self._tasks_one_by_one(usable, where.start, need, moment, duration, exempt),
-            )
-            moment = self._next_step(where, moment, exempt)
-
-    def _tasks_one_by_one(
-        self, usable: Ints, low: int, need: Need, start: int, duration: int, exempt: frozenset[str]
-    ) -> Ints:
-        tasks: Ints = np.zeros(len(usable), dtype=np.int64)
-        for number in np.flatnonzero(usable).tolist():
-            tasks[number] = self.tasks(low + number, need, start, duration, exempt)
-        return tasks
-
-    def _next_step(self, where: slice, moment: int, exempt: frozenset[str]) -> int | None:
-        later = (
-            step
-            for node in range(where.start, where.stop)
-            for step in self.profile(node, exempt).moments()
-            if step > moment
-        )
-        return min(later, default=None)
-
-    def _grid(self, pool: int) -> Grid | None:
-        """Return the pool's grid, brought up to date; None where devices are shared."""
-        where = self.state.nodes.slices[pool]
-        if self.state.nodes.shared[pool]:
-            return None
-        grid, seen_changes, seen_takes = self._grids.get(pool) or (None, 0, 0)
-        changed, taken = self.state.nodes.changed, self._taken
-        if grid is None:
-            grid = Grid(where.stop - where.start)
-            news: Iterable[int] = range(where.start, where.stop)
-        else:
-            news = {*changed[seen_changes:], *taken[seen_takes:]}
-        profiles = {node: self.profile(node) for node in news if where.start <= node < where.stop}
-        widest = max((len(one.moments()) for one in profiles.values()), default=0)
-        if grid.widen(widest):
-            profiles = {node: self.profile(node) for node in range(where.start, where.stop)}
-        fresh = {*taken[seen_takes:]}
-        for node, profile in profiles.items():
-            grid.set_row(node - where.start, profile, changed=node in fresh)
-        self._grids[pool] = (grid, len(changed), len(taken))
-        return grid
+        """Yield moments from `after` on at which so many tasks fit, and the tasks of each node."""
+        return self._finder(pool, exempt).gang(need, least, after, duration)

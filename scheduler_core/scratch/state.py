@@ -39,6 +39,7 @@ class State:
         self.shapes = Shapes()
         self._allowed: dict[object, Bools] = {}
         self._columns: dict[tuple[int, Need], Column] = {}
+        self._rates: dict[int, tuple[int, int]] = {}
         self._domains: dict[tuple[int, str], list[int]] = {}
         self._journal: list[Callable[[], None]] | None = None
         self.used = [team.used_gpu_seconds * USED_UNIT for team in snapshot.teams]
@@ -95,6 +96,16 @@ class State:
         if key not in self._allowed:
             self._allowed[key] = self._find_allowed(pool, need)
         return self._allowed[key]
+
+    def rates(self, pool: int) -> tuple[int, int]:
+        """Return the CPU and memory every node of the pool has for each of its devices."""
+        if pool not in self._rates:
+            nodes = self.nodes.nodes[self.nodes.slices[pool]]
+            self._rates[pool] = (
+                min((node.cpu_milli // node.gpus for node in nodes if node.gpus), default=0),
+                min((node.memory_mib // node.gpus for node in nodes if node.gpus), default=0),
+            )
+        return self._rates[pool]
 
     def _find_allowed(self, pool: int, need: Need) -> Bools:
         where = self.nodes.slices[pool]

@@ -7,10 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.backfill import FOREVER, Horizon
-from scheduler_core.model import Node, Placement, Policy, Pool, Running, Snapshot, Workload
+from scheduler_core.backfill.profile import Change, Profile
+from scheduler_core.model import (
+    Node,
+    PerTask,
+    Placement,
+    Policy,
+    Pool,
+    Running,
+    Snapshot,
+    Workload,
+)
 from scheduler_core.placement import PLACEMENTS
 from scheduler_core.planner import plan
-from scheduler_core.scratch import State
+from scheduler_core.resources import NOTHING, Amount
+from scheduler_core.scratch import Need, State
 from scheduler_core.testing import NOW, node, running, snapshot, waiting
 
 GPUS = 4
@@ -166,3 +177,41 @@ def test_shares_of_devices_are_planned_at_their_earliest(asks: list[tuple[int, i
         first = next(at for at in range(4000) if max(taken[at : at + long]) + milli <= 1000)
         assert planned[workload.id] == NOW + first
         taken[first : first + long] = [held + milli for held in taken[first : first + long]]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 40),
+            st.integers(1, 30),
+            st.integers(0, 2),
+            st.sampled_from([250, 500, 1000]),
+        ),
+        max_size=8,
+    ),
+    st.sampled_from([250, 500, 1000, 2000]),
+    st.integers(0, 30),
+    st.integers(1, 40),
+)
+def test_a_task_on_shared_devices_stays_on_the_ones_it_began_on(
+    held: list[tuple[int, int, int, int]], milli: int, after: int, long: int
+) -> None:
+    profile = Profile(0, 3, Amount(), [1000] * 3)
+    free = [[1000] * 3 for _ in range(300)]
+    for start, length, device, part in held:
+        if min(row[device] for row in free[start : start + length]) < part:
+            continue
+        change = Change(start, start + length, -1, 1, NOTHING, ((device, part),))
+        profile.apply([change])
+        for row in free[start : start + length]:
+            row[device] -= part
+    need = Need(PerTask(milli), (), frozenset(), None)
+
+    def fits(moment: int) -> bool:
+        least = [min(row[device] for row in free[moment : moment + long]) for device in range(3)]
+        devices, part = (milli // 1000, 1000) if milli >= 1000 else (1, milli)
+        return sum(one >= part for one in least) >= devices
+
+    first = next(moment for moment in range(after, 200) if fits(moment))
+    assert profile.earliest(need, after, long) == first
