@@ -10,7 +10,7 @@ because whoever calls decides when to come back.
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from portal.kubernetes.port import Unreachable
 Query = Sequence[tuple[str, str]]
 
 CONNECT_SECONDS, READ_SECONDS = 5, 30
+MOST_CONNECTIONS = 32
+"""Kept open at once: a watcher holds one a kind."""
 BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError)
 """What the library raises, beside its own, for a file that is no kubeconfig."""
 _config: Any = library  # its functions carry no types
@@ -69,6 +71,14 @@ class Connection:
             finally:
                 answer.release_conn()
 
+    def stream(self, path: str, query: Query, *, silent_seconds: float) -> "Stream":
+        """Open an answer that goes on; more silence than said is a failure. Raises `ClusterError`."""
+        with _translated():
+            answer = self._send("GET", path, query, None, "application/json", silent_seconds)
+            if answer.status != 200:
+                raise answers.error(answer.status, answer.headers, answer.data)
+        return Stream(answer)
+
     def _send(
         self,
         method: str,
@@ -76,14 +86,34 @@ class Connection:
         query: Query,
         body: Mapping[str, Any] | None,
         content_type: str,
+        read_seconds: float = 0.0,
     ) -> Any:
         headers = {"Accept": "application/json", "Content-Type": content_type}
         request = self._api.param_serialize(
             method, path, query_params=list(query), header_params=headers, body=body,
             auth_settings=["BearerToken"],
         )  # fmt: skip
-        timeout = (CONNECT_SECONDS, self._read_seconds)
+        timeout = (CONNECT_SECONDS, read_seconds or self._read_seconds)
         return self._api.call_api(*request, _request_timeout=timeout).response
+
+
+class Stream:
+    """An answer that comes line by line and goes on; another thread may end it."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _translated():
+            try:
+                yield from self._answer
+            finally:
+                self._answer.close()
+
+    def end(self) -> None:
+        """Let whoever reads find the end now."""
+        with suppress(OSError, ValueError, RuntimeError):
+            self._answer.shutdown()
 
 
 @contextmanager
@@ -117,6 +147,7 @@ def connect(settings: Mapping[str, Any]) -> Connection:
     """
     configuration = type.__call__(Configuration)
     configuration.retries = False
+    configuration.connection_pool_maxsize = MOST_CONNECTIONS
     try:
         if settings.get("in_cluster"):
             _config.load_incluster_config(client_configuration=configuration)

@@ -81,6 +81,12 @@ def _read(port: ClusterPort, since: str) -> Read:
         return reading.read(port, since="")
 
 
+def keep_mark(*, cluster_id: int, version: str) -> None:
+    """Remember up to which version everything of a cluster stands in the rows."""
+    if not ReadMark.objects.filter(cluster_id=cluster_id).update(version=version):
+        ReadMark.objects.create(cluster_id=cluster_id, version=version)
+
+
 @transaction.atomic
 def _give_up(cluster_id: int, error: str, lease: leases.Held | None) -> Collected:
     if lease is not None:
@@ -103,7 +109,6 @@ def _record(
         cluster_id=cluster_id, seen=reading.workloads(found, resources), now=now
     )
     rows = usage.close_cells(cluster_id=cluster_id, now=now)
-    if not ReadMark.objects.filter(cluster_id=cluster_id).update(version=found.version):
-        ReadMark.objects.create(cluster_id=cluster_id, version=found.version)
+    keep_mark(cluster_id=cluster_id, version=found.version)
     inventory.mark_read(cluster_id=cluster_id, now=now, real_now=real_now)
     return Collected(observed=observed, ledger_rows=rows)

@@ -83,10 +83,13 @@ def _node(item: Manifest, pools: Mapping[str, str]) -> SeenNode:
     )
 
 
-def workloads(found: Read, resources: Collection[str]) -> list[SeenWorkload]:
+def workloads(
+    found: Read, resources: Collection[str], room: reach.Room | None = None
+) -> list[SeenWorkload]:
     """Every job with its pods, those that are gone since the last look included.
 
-    Jobs with owners of their own are part of these. What scaled to nothing asks for nothing.
+    Jobs with owners of their own are part of these. What scaled to nothing asks for nothing. The
+    `room` on the nodes must be given where the pods that were read are not all there are.
     """
     owners = {item["metadata"]["uid"]: item for item in found.owners.deleted}
     deleted = set(owners)
@@ -95,7 +98,7 @@ def workloads(found: Read, resources: Collection[str]) -> list[SeenWorkload]:
     families = Families(owners)
     grouped = _group(found.pods, resources, families)
     refusals = _refusals(found.events, families)
-    room = reach.room(found.nodes, found.pods)
+    room = room or reach.room(found.nodes, found.pods)
     seen: list[SeenWorkload] = []
     for uid in filter(families.is_root, owners):
         shape = _shape(families, uid, resources)
@@ -168,7 +171,9 @@ def _group(
         devices = _devices(pods.requests(item.get("spec", {})), resources)
         if devices:
             pod = pods.seen(item, devices=devices, is_deleted=is_deleted)
-            grouped[families.root_of(item)].append((item, pod))
+            # A deleted one that does not say when it ended does so where it was surely there.
+            if pod.closed_at is not None or not is_deleted:
+                grouped[families.root_of(item)].append((item, pod))
     return dict(grouped)
 
 
@@ -205,7 +210,7 @@ def _workload(sight: _Sight, room: reach.Room, *, is_deleted: bool) -> SeenWorkl
         owner_kind=owner.get("kind", "Job"),
         namespace=metadata.get("namespace", ""),
         submitted_at=moment(metadata["creationTimestamp"]),
-        version=_version([owner, *(item for item, _ in sight.members)], reason),
+        version=_version([owner, *(item for item, _ in sight.members)], reason, members, ended_at),
         tasks=shape.tasks,
         gpu_milli=1000 * shape.devices,
         cpu_milli=quantities.milli(amounts.get("cpu", "0")),
@@ -228,7 +233,7 @@ def _ending(
     for condition in owner.get("status", {}).get("conditions", []):
         if condition.get("type") in ENDINGS and condition.get("status") == "True":
             return ENDINGS[condition["type"]], moment(condition["lastTransitionTime"])
-    if not is_deleted:
+    if not is_deleted or any(pod.closed_at is None for pod in members):
         return None, None
     metadata = owner["metadata"]
     asked = moment(metadata.get("deletionTimestamp") or metadata["creationTimestamp"])
@@ -236,12 +241,29 @@ def _ending(
     return WorkloadState.CANCELLED, max([asked, *ends])
 
 
-def _version(manifests: Iterable[Manifest], reason: pending.Reason) -> str:
-    """Changes whenever one of the objects, or what is said of them, does."""
+def _version(
+    manifests: Iterable[Manifest],
+    reason: pending.Reason,
+    members: Iterable[SeenPod],
+    ended_at: datetime | None,
+) -> str:
+    """Changes whenever one of the objects, or what is said of them, does.
+
+    An object that vanished without a word is at the version it was; its end tells them apart.
+    """
     marks = sorted(f"{m['metadata']['uid']}@{m['metadata']['resourceVersion']}" for m in manifests)
+    marks += sorted(f"{pod.uid} {pod.closed_at}" for pod in members if pod.closed_at)
+    marks.append(str(ended_at or ""))
     said = [reason.word, reason.sentence, *(f"{k}={v}" for k, v in sorted(reason.detail.items()))]
     text = "\n".join([*marks, *said]).encode(errors="replace")
     return blake2b(text, digest_size=16).hexdigest()
+
+
+def _how_ended(whys: set[str]) -> WorkloadState:
+    """By why its pods ended, as far as nobody else can tell."""
+    if whys - {"", "deleted"}:
+        return WorkloadState.FAILED
+    return WorkloadState.CANCELLED if "deleted" in whys else WorkloadState.SUCCEEDED
 
 
 def _orphan(uid: str, members: list[_Member], room: reach.Room) -> SeenWorkload:
@@ -252,8 +274,7 @@ def _orphan(uid: str, members: list[_Member], room: reach.Room) -> SeenWorkload:
     ended: WorkloadState | None = None
     ended_at: datetime | None = None
     if all(one.closed_at is not None for one in seen):
-        failed = any(one.why for one in seen)
-        ended = WorkloadState.FAILED if failed else WorkloadState.SUCCEEDED
+        ended = _how_ended({one.why for one in seen})
         ended_at = max(one.closed_at for one in seen if one.closed_at is not None)
     manifests = [item for item, _ in members]
     reason = pending.why(first, manifests, "", room) if ended is None else pending.NOTHING
@@ -263,7 +284,7 @@ def _orphan(uid: str, members: list[_Member], room: reach.Room) -> SeenWorkload:
         owner_kind="Pod" if bare else "",
         namespace=first["metadata"].get("namespace", ""),
         submitted_at=min(one.created_at for one in seen),
-        version=_version(manifests, reason),
+        version=_version(manifests, reason, seen, ended_at),
         tasks=1 if bare else len(seen),
         gpu_milli=pod.gpu_milli,
         cpu_milli=pod.cpu_milli,
@@ -276,4 +297,5 @@ def _orphan(uid: str, members: list[_Member], room: reach.Room) -> SeenWorkload:
         cluster_message=_words(reason.sentence),
         cluster_detail=reason.detail,
         orphan=not bare,
+        **(terms.read(first, 1) if bare else {}),
     )

@@ -17,6 +17,9 @@ class Command(ClusterCommand):
     def serve(self, row: Cluster) -> str:
         """Bring the rows in step with the cluster, under its lease."""
         with leases.holding(name=f"collect-{row.pk}", seconds=settings.LEASE_SECONDS) as lease:
+            if lease is None and services.is_watched(row.pk):
+                self.stdout.write(f"{row.name}: a watcher keeps its rows in step")
+                return ""
             if lease is None:
                 return "somebody else reads it now"
             found = services.collect(cluster_id=row.pk, now=clock.now(), lease=lease)
