@@ -311,6 +311,8 @@ LEASE_SECONDS = _whole("EVENSHARE_LEASE_SECONDS", 60)
 # How many writes to one cluster may be on their way at once.
 SYNC_WRITERS = _whole("EVENSHARE_SYNC_WRITERS", 4, least=1)
 CHORE_SECONDS = _whole("EVENSHARE_CHORE_SECONDS", 60)
+# How long a job that was let start may take to get its nodes before it waits anew.
+START_SECONDS = _whole("EVENSHARE_START_SECONDS", 600, least=1)
 FORECAST_SECONDS = _whole("EVENSHARE_FORECAST_SECONDS", 30 if EMBEDDED else 180)
 CONFLICT_HORIZON_DAYS = _whole("EVENSHARE_CONFLICT_HORIZON_DAYS", 14)
 REQUEST_EXPIRY_DAYS = _whole("EVENSHARE_REQUEST_EXPIRY_DAYS", 14)
