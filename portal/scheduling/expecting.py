@@ -49,7 +49,7 @@ def _to_come(
 ) -> Iterator[int]:
     """The node of each task that has no pod, at most as many as are missing in all."""
     tasks = sum(count for _node, count in admitted.placements)
-    missing = tasks - sum(held.values()) // unit
+    missing = tasks - admitted.done - sum(held.values()) // unit
     for name, count in admitted.placements:
         machine = machines.get(name)
         if machine is None:

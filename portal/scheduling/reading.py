@@ -88,17 +88,15 @@ class Rows:
     estimates: dict[int, int]
     """Team id → seconds nine in ten of its jobs did not pass."""
     admissions: list[Admitted] = field(default_factory=list)
-    """What was let start, whether its pods hold their devices by now or not."""
+    """What was let start, whether its pods hold their devices by now or not yet."""
 
 
 def read(*, cluster_id: int, now: datetime) -> Rows:
     """Read one cluster. Pods before workloads: who starts in between is seen as not counted."""
     of_cluster = Q(pool__cluster_id=cluster_id)
     not_over = Q(valid_to__isnull=True) | Q(valid_to__gt=now)
-    holding = Pod.objects.filter(closed_at__isnull=True, scheduled_at__lte=now)
-    of_pods = holding.filter(workload__cluster_id=cluster_id).order_by("id")
-    pods = [PodRow(*row) for row in of_pods.values_list(*PodRow._fields)]
-    workloads = _open_workloads(cluster_id, now)
+    pods = open_pods(cluster_id=cluster_id, now=now)
+    workloads = open_workloads(cluster_id=cluster_id, now=now)
     return Rows(
         teams=teams.get_tree(now=now).rows,
         decayed={row.team_id: row for row in DecayedUse.objects.all()},
@@ -127,7 +125,14 @@ def read(*, cluster_id: int, now: datetime) -> Rows:
     )
 
 
-def _open_workloads(cluster_id: int, now: datetime) -> list[WorkloadRow]:
+def open_pods(*, cluster_id: int, now: datetime) -> list[PodRow]:
+    """Pods that hold devices."""
+    holding = Pod.objects.filter(closed_at__isnull=True, scheduled_at__lte=now)
+    of_pods = holding.filter(workload__cluster_id=cluster_id).order_by("id")
+    return [PodRow(*row) for row in of_pods.values_list(*PodRow._fields)]
+
+
+def open_workloads(*, cluster_id: int, now: datetime) -> list[WorkloadRow]:
     """Workloads that are open, or over while pods of theirs still hold devices."""
     holding = Pod.objects.filter(
         workload_id=OuterRef("pk"), closed_at__isnull=True, scheduled_at__lte=now

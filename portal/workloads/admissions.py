@@ -1,13 +1,14 @@
 """Jobs that were let start: what they may hold from that instant on, whether their pods do or not."""
 
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
 
 from portal.common import audit
-from portal.workloads.models import OPEN_STATES, Admission, Workload
+from portal.workloads.models import OPEN_STATES, Admission, Pod, Workload
 
 PREEMPTED, OVER, NOT_STARTED, SUSPENDED, REFUSED = (
     "preempted", "over", "not_started", "suspended", "refused",
@@ -18,12 +19,16 @@ Placement = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """An open admission: so many tasks of a job may be on these nodes since `at`."""
+    """An open admission: so many tasks of a job may be on these nodes since `at`.
+
+    `done` of them have run to their end since.
+    """
 
     id: int
     workload_id: int
     placements: tuple[Placement, ...]
     at: datetime
+    done: int = 0
 
 
 def list_open(*, cluster_id: int) -> list[Admitted]:
@@ -31,12 +36,28 @@ def list_open(*, cluster_id: int) -> list[Admitted]:
     rows = Admission.objects.filter(
         workload__cluster_id=cluster_id, workload__state__in=OPEN_STATES, ended_at__isnull=True
     ).order_by("id")
-    return [
+    found = [
         Admitted(pk, workload_id, tuple((str(node), int(tasks)) for node, tasks in placements), at)
         for pk, workload_id, placements, at in rows.values_list(
             "id", "workload_id", "placements", "at"
         )
     ]
+    done = _done(found)
+    return [replace(one, done=done[one.workload_id]) for one in found]
+
+
+def _done(found: Sequence[Admitted]) -> dict[int, int]:
+    """How many pods of each job ended well since it was let start; not how many in all."""
+    begun = {one.workload_id: one.at for one in found}
+    count: dict[int, int] = defaultdict(int)
+    if begun:
+        ended = Pod.objects.filter(
+            workload__admissions__in=[one.id for one in found], closed_at__gte=min(begun.values()),
+            why="", estimated=False,
+        )  # fmt: skip
+        for workload_id, closed_at in ended.values_list("workload_id", "closed_at"):
+            count[workload_id] += closed_at is not None and closed_at >= begun[workload_id]
+    return count
 
 
 @transaction.atomic
