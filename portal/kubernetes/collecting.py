@@ -13,6 +13,7 @@ from portal.kubernetes.models import ReadMark
 from portal.kubernetes.port import ClusterError, ClusterPort, Gone
 from portal.kubernetes.ports import port_for
 from portal.kubernetes.reading import Read
+from portal.kubernetes.reclaiming import naming
 from portal.usage import services as usage
 from portal.workloads import services as workloads
 from portal.workloads.services import Observed
@@ -105,9 +106,8 @@ def _record(
     pools = dict(Pool.objects.filter(cluster_id=cluster_id).values_list("name", "resource_name"))
     resources = set(pools.values())
     inventory.record_nodes(cluster_id=cluster_id, seen=reading.nodes(found.nodes, pools), now=now)
-    observed = workloads.observe(
-        cluster_id=cluster_id, seen=reading.workloads(found, resources), now=now
-    )
+    seen = naming.told(reading.workloads(found, resources), cluster_id=cluster_id)
+    observed = workloads.observe(cluster_id=cluster_id, seen=seen, now=now)
     rows = usage.close_cells(cluster_id=cluster_id, now=now)
     keep_mark(cluster_id=cluster_id, version=found.version)
     inventory.mark_read(cluster_id=cluster_id, now=now, real_now=real_now)

@@ -1,11 +1,12 @@
-"""The ways between rows and a cluster: `collect` and `watch` read, `sync_cluster` writes."""
+"""Between rows and a cluster: `collect` and `watch` read, `sync_cluster` and `carry_out` write."""
 
+from portal.kubernetes.carrying import Carried, carry_out, rehearse
 from portal.kubernetes.collecting import Collected, Looked, collect, look
 from portal.kubernetes.syncing import dry_run, sync_cluster
 from portal.kubernetes.taking import take_over
 from portal.kubernetes.watching.starting import is_watched, watch
 
 __all__ = [
-    "Collected", "Looked", "collect", "dry_run", "is_watched", "look", "sync_cluster",
-    "take_over", "watch",
+    "Carried", "Collected", "Looked", "carry_out", "collect", "dry_run", "is_watched", "look",
+    "rehearse", "sync_cluster", "take_over", "watch",
 ]  # fmt: skip

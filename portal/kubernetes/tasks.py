@@ -38,3 +38,4 @@ def sync_cluster(*, cluster_id: int, **_: object) -> None:
     with leases.holding(name=f"sync-{cluster_id}", seconds=settings.LEASE_SECONDS) as lease:
         if lease is not None:
             services.sync_cluster(cluster_id=cluster_id, now=clock.now(), lease=lease)
+            services.carry_out(cluster_id=cluster_id, now=clock.now(), lease=lease)

@@ -18,4 +18,5 @@ def turn(*, cluster_id: int, now: datetime) -> str:
     scheduling.run_tick(cluster_id=cluster_id, now=now)  # 2. what should be
     if not seen.error:
         kubernetes.sync_cluster(cluster_id=cluster_id, now=now)  # 3. make it so
+        kubernetes.carry_out(cluster_id=cluster_id, now=now)
     return seen.error

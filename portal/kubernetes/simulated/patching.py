@@ -1,4 +1,4 @@
-"""Changes to jobs and pods: suspended, let start, a gate taken away; anything else is refused.
+"""Changes to jobs and pods: suspended, let start, a gate taken away; and notes on namespaces.
 
 As on a real server, a job's template may change only while it is suspended, a pod's placement only
 while it is gated, and the class a pod carries is the one its template's mark names.
@@ -9,27 +9,35 @@ from typing import Any
 
 from portal.kubernetes.port import ADMITTED, POOL, Refused, StaleVersion
 from portal.kubernetes.simulated import controller, lifecycle, records, writing
-from portal.kubernetes.simulated.records import Job, Pod
+from portal.kubernetes.simulated.records import Job, Pod, Stored
 from portal.kubernetes.simulated.workshop import State
 
 Change = Mapping[str, Any]
 
 
-def patch(state: State, kind: str, namespace: str, name: str, change: Change) -> Job | Pod:
-    """Change a job or a pod. Raises what `ClusterPort.patch` says."""
+def patch(state: State, kind: str, namespace: str, name: str, change: Change) -> Job | Pod | Stored:
+    """Change an object. Raises what `ClusterPort.patch` says."""
     found = writing.find(state, kind, namespace, name)
-    if not isinstance(found, Job | Pod):
-        raise Refused(f"this cluster changes no {kind} this way")
     metadata = change.get("metadata", {})
     if metadata.get("uid", found.uid) != found.uid:
         raise StaleVersion(f'{kind} "{name}" is not {metadata["uid"]} any more')
     if metadata.get("resourceVersion", str(found.version)) != str(found.version):
         raise StaleVersion(f'{kind} "{name}": the object has been modified')
-    if isinstance(found, Job):
-        _change_job(state, found, change)
-    else:
-        _ungate(state, found, change)
+    match found:
+        case Job():
+            _change_job(state, found, change)
+        case Pod():
+            _ungate(state, found, change)
+        case Stored():
+            _annotate(state, found, change)
     return found
+
+
+def _annotate(state: State, stored: Stored, change: Change) -> None:
+    given = stored.body.setdefault("metadata", {})
+    notes = change.get("metadata", {}).get("annotations", {})
+    given["annotations"] = merged(given.get("annotations", {}), notes)
+    state.touch(stored)
 
 
 def _change_job(state: State, job: Job, change: Change) -> None:

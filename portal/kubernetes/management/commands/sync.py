@@ -23,20 +23,24 @@ class Command(ClusterCommand):
             if lease is None:
                 return "somebody else writes to it now"
             run = services.sync_cluster(cluster_id=row.pk, now=clock.now(), lease=lease)
-        if run is None:
+            carried = services.carry_out(cluster_id=row.pk, now=clock.now(), lease=lease)
+        if run is None and not carried.asked:
             quiet = row.mode == ClusterMode.OBSERVE
             says = "observe mode writes nothing" if quiet else "nothing to write"
             self.stdout.write(f"{row.name}: {says}")
-            return ""
-        for change in run.changes.all():
+        for change in run.changes.all() if run else ():
             self._line(change.kind, change.namespace, change.name, change.field, change.was,
                        change.now)  # fmt: skip
-        return run.message if run.state != SyncState.DONE else ""
+        for line in carried.lines:
+            self._line(line.kind, line.namespace, line.name, line.field, line.was, line.now)
+        failed = run.message if run and run.state != SyncState.DONE else ""
+        return "\n".join(filter(None, [failed, carried.error]))
 
     def rehearse(self, row: Cluster) -> str:
         """Compare, and write nothing."""
         try:
             difference = services.dry_run(cluster_id=row.pk, now=clock.now())
+            lines = services.rehearse(cluster_id=row.pk, now=clock.now())
         except ClusterError as error:
             return str(error)
         for write in difference.writes:
@@ -48,7 +52,9 @@ class Command(ClusterCommand):
                 f"{drift.kind} {_named(drift.namespace, drift.name)} {drift.field}: "
                 f"{drift.found} of {drift.manager}, not {drift.wanted}"
             )
-        if not (difference.writes or difference.drifts):
+        for line in lines:
+            self._line(line.kind, line.namespace, line.name, line.field, line.was, line.now)
+        if not (difference.writes or difference.drifts or lines):
             self.stdout.write(f"{row.name}: nothing to write")
         return ""
 

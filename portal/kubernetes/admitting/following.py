@@ -1,0 +1,94 @@
+"""What became of jobs that were let start: over, suspended by their owner, or never started.
+
+A job whose pods do not all hold their devices is looked at in the cluster. Lost pods that wait by
+the gate are let start again in place of those they replace. What has not started by its limit, or
+whose node takes no pods any more, is suspended again and waits anew.
+"""
+
+from datetime import timedelta
+
+from django.conf import settings
+
+from portal.inventory.models import Cluster, Node, NodeState
+from portal.kubernetes.admitting import choosing, shaping, starting
+from portal.kubernetes.admitting import orders as giving
+from portal.kubernetes.admitting.asking import Asker
+from portal.kubernetes.models import Verb
+from portal.workloads import admissions
+from portal.workloads.models import Admission, Pod
+
+
+def follow(asker: Asker, cluster: Cluster) -> None:
+    """Look after every open admission whose pods do not all hold their devices."""
+    if not asker.rehearses:
+        admissions.end_of_closed(cluster_id=cluster.pk, now=asker.now)
+    for admitted in admissions.list_open(cluster_id=cluster.pk):
+        row = Admission.objects.select_related("workload__team", "pool").get(pk=admitted.id)
+        held = _held(row)
+        if len(held) + admitted.done < row.tasks:
+            _look_after(asker, row, held)
+
+
+def _held(row: Admission) -> list[str]:
+    """The node of each pod that holds its devices."""
+    live = Pod.objects.filter(
+        workload=row.workload, closed_at__isnull=True, scheduled_at__isnull=False
+    )
+    return [name or "" for name in live.values_list("node__name", flat=True)]
+
+
+def _look_after(asker: Asker, row: Admission, held: list[str]) -> None:
+    workload = row.workload
+    if workload.owner_kind not in shaping.SUSPENDED:
+        _replace(asker, row, held)
+        return
+    item = asker.owner(workload)
+    if item is None:
+        # Deleted under our hands: the next look says so.
+        return
+    if shaping.is_suspended(item):
+        _end(asker, row, admissions.SUSPENDED)
+        return
+    late = not held and _is_too_late(asker, row)
+    if late and not asker.change(workload, Verb.SUSPEND, item, shaping.stopped(item)):
+        _end(asker, row, admissions.NOT_STARTED)
+
+
+def _end(asker: Asker, row: Admission, why: str) -> None:
+    if not asker.rehearses:
+        admissions.end(workload_id=row.workload_id, why=why, now=asker.now)
+
+
+def _is_too_late(asker: Asker, row: Admission) -> bool:
+    """Whether it has had its time, or a node it was to start on takes no pods any more."""
+    if asker.now - row.at >= timedelta(seconds=settings.START_SECONDS):
+        return True
+    names = {str(node) for node, _tasks in row.placements}
+    return bool(names - _usable(row, names))
+
+
+def _usable(row: Admission, names: set[str]) -> set[str]:
+    """Those of the nodes that take pods now."""
+    ready = Node.objects.filter(
+        cluster_id=row.workload.cluster_id, removed_at__isnull=True, state=NodeState.READY,
+        name__in=names,
+    )  # fmt: skip
+    return set(ready.values_list("name", flat=True))
+
+
+def _replace(asker: Asker, row: Admission, held: list[str]) -> None:
+    """Let pods that wait by the gate start where earlier ones of the job were."""
+    coming = Pod.objects.filter(
+        workload=row.workload, closed_at__isnull=True, scheduled_at__isnull=True
+    ).count()
+    gated = starting.gated_pods(asker, row.workload, coming)
+    # Pods without a gate that no node has yet stand for as many of the missing ones.
+    nodes = list(choosing.missing(row, held))[coming - len(gated) :]
+    usable = _usable(row, set(nodes))
+    given = giving.give(
+        pool=row.pool, placements=[(str(node), int(tasks)) for node, tasks in row.placements],
+        asked=row.tasks, charged_to=row.charged_to, classes=asker.classes(),
+        isolation=row.workload.team.runtime_class if row.workload.team else "",
+    )  # fmt: skip
+    for pod, node in zip(gated, (name for name in nodes if name in usable), strict=False):
+        asker.change(row.workload, Verb.UNGATE, pod, shaping.ungated(pod, given, node))
