@@ -154,11 +154,14 @@ INSTALLED_APPS = [
     "django.forms",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
     "csp",
     "django_filters",
     "django_htmx",
     "django_tables2",
     "rest_framework",
+    "knox",
     "portal.common.apps.CommonConfig",
     "portal.teams.apps.TeamsConfig",
     "portal.inventory.apps.InventoryConfig",
@@ -184,6 +187,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "portal.teams.middleware.TokenMiddleware",
     "portal.teams.middleware.PreferencesMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -245,6 +249,14 @@ ACCOUNT_SESSION_REMEMBER = None
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "dashboards:home"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 300
+MFA_ADAPTER = "portal.teams.second_factor.SecondFactor"
+# People sign in by name; an address of theirs plays no part in it.
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_TOTP_TOLERANCE = 1
+SECRET_KEY_FALLBACKS = _list("EVENSHARE_SECRET_KEY_FALLBACKS", "")
+KNOX_TOKEN_MODEL = "teams.ApiToken"
+REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer"}
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("ko", "한국어")]
@@ -294,7 +306,10 @@ CONTENT_SECURITY_POLICY = {
 }
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "portal.teams.tokens.ByToken",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["portal.common.bodies.JSONParser"],

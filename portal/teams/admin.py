@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.auth.models import Group
 from django.contrib.auth.password_validation import validate_password
+from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 
@@ -114,6 +115,13 @@ class UserAdmin(ByService):
     search_fields = ("username", "first_name", "last_name", "email")
     fields = ("username", "first_name", "last_name", "email", "is_active", "first_password")
     fixed = ("username",)
+    actions = ("reset_second_factor",)
+
+    @admin.action(description="Turn two-step sign-in off: app and codes were lost")
+    def reset_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """Let them sign in by password alone, once they proved in person who they are."""
+        for user in queryset:
+            services.reset_second_factor(user_id=user.pk, actor_id=request.user.pk)
 
     def save_model(
         self, request: HttpRequest, obj: User, form: ModelForm[Any], change: bool

@@ -1,5 +1,7 @@
 """Tells Django of this room."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -8,3 +10,7 @@ class TeamsConfig(AppConfig):
 
     name = "portal.teams"
     label = "teams"
+
+    def ready(self) -> None:
+        """Listen to what the sign-in libraries do."""
+        import_module("portal.teams.receivers")

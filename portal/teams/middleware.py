@@ -16,7 +16,7 @@ from django.utils.module_loading import import_string
 from portal.common import clock
 from portal.common.api import problem_response
 from portal.common.errors import Missing, Refusal
-from portal.teams import permissions, selectors
+from portal.teams import permissions, selectors, tokens
 from portal.teams.models import User
 from portal.teams.permissions import Rule, Verdict
 
@@ -29,6 +29,24 @@ class NotSignedIn(Refusal):
 
     status = 401
     code = "not_authenticated"
+
+
+class TokenMiddleware:
+    """On API routes, lets a token say who asks; pages know sessions alone."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Put the token's owner on the request; a token that does not hold ends it here."""
+        if request.path.startswith("/api/") and "Authorization" in request.headers:
+            try:
+                owner = tokens.owner_of(request)
+            except Refusal as refusal:
+                return problem_response(refusal)
+            if owner is not None:
+                request.user = owner
+        return self.get_response(request)
 
 
 class PreferencesMiddleware:
@@ -78,6 +96,12 @@ class AccessMiddleware:
         match = request.resolver_match
         rule = rule_for(match.view_name if match else "")
         writes = request.method not in SAFE
+        token = tokens.token_of(request)
+        if token is not None:
+            try:
+                tokens.check_scope(token, match, writes=writes)
+            except Refusal as refusal:
+                return problem_response(refusal)
         verdict = permissions.decide(rule, access, writes=writes, kwargs=kwargs)
         if verdict is Verdict.OPEN and any(map(_names_no_row, kwargs.values())):
             verdict = Verdict.NOT_FOUND

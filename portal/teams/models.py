@@ -1,9 +1,12 @@
-"""The organisation, its tree of teams, people and the roles they hold."""
+"""The organisation, its tree of teams, people, the roles they hold and their API tokens."""
+
+import uuid
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
+from knox.models import AbstractAuthToken
 
 
 class Language(models.TextChoices):
@@ -139,3 +142,21 @@ class RoleAssignment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.role} in {self.team_id}"
+
+
+class ApiToken(AbstractAuthToken):
+    """Lets a program ask on a person's behalf, within `scopes`; only a hash of it is kept.
+
+    `created`, `expiry` and `last_used_on` are real time.
+    """
+
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    name = models.CharField(max_length=80, help_text="what it is for")
+    scopes = models.JSONField(default=list, help_text="such as requests:read; see teams.tokens")
+    last_used_on = models.DateField(null=True)
+
+    class Meta:
+        ordering = ["-created"]
+
+    def __str__(self) -> str:
+        return self.name

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
+from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Q
 
-from portal.teams.models import Organisation, Role, RoleAssignment, Team, TeamTerm
+from portal.teams.models import ApiToken, Organisation, Role, RoleAssignment, Team, TeamTerm
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +151,24 @@ def list_teams(access: Access, *, roles: Iterable[Role], tree: Tree) -> list[Tea
 def team_names() -> dict[int, str]:
     """Every team's name by id; names are open to the organisation."""
     return dict(Team.objects.values_list("id", "name"))
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    """One API token, without what would open anything. Times are real time."""
+
+    public_id: UUID
+    name: str
+    scopes: tuple[str, ...]
+    created: datetime
+    expiry: datetime | None
+    last_used_on: date | None
+
+
+def list_tokens(*, user_id: int, real_now: datetime) -> list[TokenRow]:
+    """Return a person's tokens that still hold, newest first."""
+    held = ApiToken.objects.filter(user_id=user_id).exclude(expiry__lte=real_now)
+    return [
+        TokenRow(t.public_id, t.name, tuple(t.scopes), t.created, t.expiry, t.last_used_on)
+        for t in held
+    ]

@@ -1,13 +1,26 @@
 """Writes about teams, people and roles, each with its audit line."""
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
 
+from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from portal.common import audit
 from portal.common.errors import Conflict, Invalid
-from portal.teams import selectors
-from portal.teams.models import Organisation, Role, RoleAssignment, Team, TeamTerm, User
+from portal.teams import selectors, tokens
+from portal.teams.models import (
+    ApiToken,
+    Organisation,
+    Role,
+    RoleAssignment,
+    Team,
+    TeamTerm,
+    User,
+)
 
 
 @transaction.atomic
@@ -184,3 +197,49 @@ def change_team(
 def set_preferences(*, user_id: int, **chosen: str) -> None:
     """Save a person's own language, theme or zone."""
     User.objects.filter(pk=user_id).update(**chosen)
+
+
+@transaction.atomic
+def reset_second_factor(*, user_id: int, actor_id: int | None) -> None:
+    """Turn two-step sign-in off for somebody who lost app and codes; their sessions end."""
+    gone, _each = Authenticator.objects.filter(user_id=user_id).delete()
+    if not gone:
+        return
+    for session in UserSession.objects.filter(user_id=user_id):
+        session.end()
+    audit.record(
+        actor_id=actor_id, action="teams.second_factor_reset", target_type="user",
+        target_id=user_id,
+    )  # fmt: skip
+
+
+@transaction.atomic
+def create_token(*, user_id: int, name: str, scopes: Sequence[str], days: int) -> str:
+    """Make an API token and return it; it is never to be had again.
+
+    Raises `Invalid` for a scope that does not exist or a life longer than a year.
+    """
+    if not scopes or not set(scopes) <= set(tokens.SCOPES):
+        raise Invalid(_("Choose what the token may do."), fields={"scopes": _("Choose one.")})
+    if not 1 <= days <= tokens.LONGEST_DAYS:
+        raise Invalid(_("A token lives at most a year."), fields={"days": _("Choose one.")})
+    owner = User.objects.get(pk=user_id)
+    token, secret = ApiToken.objects.create(
+        owner, expiry=timedelta(days=days), prefix=tokens.PREFIX, name=name, scopes=sorted(scopes)
+    )
+    audit.record(
+        actor_id=user_id, action="teams.token_created", target_type="user", target_id=user_id,
+        data={"token": str(token.public_id), "scopes": token.scopes, "days": days},
+    )  # fmt: skip
+    return str(secret)
+
+
+@transaction.atomic
+def revoke_token(*, user_id: int, public_id: UUID) -> None:
+    """End one of a person's own tokens; one that is not theirs or gone is left alone."""
+    gone, _each = ApiToken.objects.filter(user_id=user_id, public_id=public_id).delete()
+    if gone:
+        audit.record(
+            actor_id=user_id, action="teams.token_revoked", target_type="user", target_id=user_id,
+            data={"token": str(public_id)},
+        )  # fmt: skip

@@ -2,10 +2,15 @@
 
 from django.urls import path
 
-from portal.teams import api, views
+from portal.teams import api
+from portal.teams.views import preferences, tokens
 
 app_name = "teams"
-page_patterns = [path("preferences/", views.preferences, name="preferences")]
+page_patterns = [
+    path("preferences/", preferences.preferences, name="preferences"),
+    path("account/tokens/", tokens.tokens, name="tokens"),
+    path("account/tokens/<uuid:token_id>/revoke/", tokens.revoke_token, name="revoke-token"),
+]
 api_patterns = [
     path("me", api.MeView.as_view(), name="api-me"),
     path("teams", api.TeamListView.as_view(), name="api-team-list"),
