@@ -5,6 +5,7 @@ line on standard error; with `--lines` it is answered in its place instead.
 """
 
 import argparse
+import io
 import json
 import sys
 import time
@@ -16,6 +17,7 @@ from typing import BinaryIO, TextIO
 from scheduler_core import division, document, planner
 from scheduler_core.simulator import command as replaying
 from scheduler_core.simulator import writing
+from scheduler_core.simulator.breaks import Refusal
 from scheduler_core.traces import TraceError
 
 Answer = Callable[[object], document.Json]
@@ -39,10 +41,20 @@ def _divide(given: object) -> document.Json:
 
 
 def _read(text: str) -> object:
+    if not text.isascii() and not document.is_unicode(text):
+        raise document.Fault("", "is not UTF-8")
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         raise document.Fault("", "is not JSON") from None
+
+
+def _speak_utf_8() -> None:
+    """JSON is UTF-8 whatever the locale says; bytes that are not are let in, to be refused."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
 
 
 def _write(answer: document.Json) -> None:
@@ -118,7 +130,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     outside = replaying.Outside(_open, _new, time.process_time, tell)
     try:
         answered = list(replaying.answers(arguments, outside))
-    except (replaying.Refusal, TraceError, document.Fault, OSError) as refusal:
+    except (Refusal, TraceError, document.Fault, OSError) as refusal:
         sys.stderr.write(f"{refusal}\n")
         return 2
     if arguments.json:
@@ -148,4 +160,5 @@ def main(argv: Sequence[str] | None = None) -> int:
             subparsers.add_parser(name, help=command.summary, description=command.summary)
         )
     arguments = parser.parse_args(argv)
+    _speak_utf_8()
     return COMMANDS[arguments.command].run(arguments)

@@ -5,7 +5,7 @@ JSON, the JSON Schema. Never inside: a file, a stream, a decision. A bad documen
 which names the path inside it: `workloads[3].tasks: must be at least 1`.
 """
 
-from scheduler_core.document.fields import Fault, Json
+from scheduler_core.document.fields import Fault, Json, is_unicode
 from scheduler_core.document.records import DIVISION, POLICY, SNAPSHOT
 from scheduler_core.document.references import check_division, check_snapshot
 from scheduler_core.document.schemas import schema_to_json
@@ -25,6 +25,7 @@ __all__ = [
     "check_division",
     "check_snapshot",
     "division_to_json",
+    "is_unicode",
     "parse_division",
     "parse_policy",
     "parse_snapshot",

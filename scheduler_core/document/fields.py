@@ -23,7 +23,9 @@ class Fault(ValueError):
 
     def __init__(self, path: str, problem: str) -> None:
         told = f"{path}: {problem}" if path else problem
-        super().__init__(" ".join(told.splitlines()))
+        # Half a surrogate pair, which JSON can spell and nobody can print, is told by its number.
+        printable = told.encode("utf-8", "backslashreplace").decode()
+        super().__init__(" ".join(printable.splitlines()))
         self.path = path
         self.problem = problem
 
@@ -81,7 +83,18 @@ def _text(value: object) -> str:
         raise Fault("", "must be a text")
     if not value:
         raise Fault("", "must not be empty")
+    if not value.isascii() and not is_unicode(value):
+        raise Fault("", "must be Unicode that can be written down")
     return value
+
+
+def is_unicode(value: str) -> bool:
+    """Tell whether the text holds no half of a surrogate pair, so that it can be written."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def text() -> Field:
@@ -198,7 +211,7 @@ def record(
                 else:
                     _constant(key, entry, constants)
         except Fault as fault:
-            raise fault.under(key) from None
+            raise fault.under(key or '""') from None
         for name in needed:
             if name not in found:
                 raise Fault(name, "is required")

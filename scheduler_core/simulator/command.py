@@ -231,8 +231,8 @@ def _studies(
         arrivals = _rows(outside, arguments.arrivals_order, len(jobs))
     if arguments.nodes_order is not None:
         ranks = _rows(outside, arguments.nodes_order, len(nodes))
-    if not arrivals:
-        raise Refusal("nothing arrives")
+    if not arrivals or not ranks:
+        raise Refusal("nothing arrives" if not arrivals else "no node has a rank")
     for placement in arguments.placement or ["fgd"]:
         begun = outside.cpu_seconds()
         make = study.POLICIES[placement]

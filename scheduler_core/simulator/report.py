@@ -16,6 +16,7 @@ from scheduler_core.simulator.history import History, Series
 from scheduler_core.simulator.log import NEVER, Log
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 PERCENTILES = (50, 90, 95, 99)
 HOUR = 3600
 
@@ -132,7 +133,7 @@ def report(log: Log) -> Report:
     )
 
 
-def _mean(values: Floats) -> float:
+def _mean(values: Floats | Ints) -> float:
     return float(values.mean()) if values.size else 0.0
 
 

@@ -9,6 +9,8 @@ from scheduler_core.traces.errors import BadRow
 from scheduler_core.traces.records import WHOLE_GPU
 
 DIGITS = 15
+MOST = 10**DIGITS
+"""Amounts stay below this, so that sums over a cluster stay within 64 bits."""
 # Bounded, because an exponent of nine digits alone could keep a machine busy for hours.
 NUMBER = re.compile(r"-?(\d{1,15}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,2})?", re.ASCII)
 
@@ -41,6 +43,8 @@ class Row(dict[str, str]):
         number = Fraction(value)
         if number < 0:
             raise BadRow(f"{column}: {value!r} is below 0")
+        if number >= MOST:
+            raise BadRow(f"{column}: {value!r} is more than anything has")
         return number
 
     def whole(self, column: str, default: str | None = None) -> int:
