@@ -4,17 +4,16 @@ What leaves carries opaque names only, as snapshots do: nobody is named in a fil
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from portal.common import clock
 from portal.inventory.models import Node
-from portal.scheduling import naming
+from portal.scheduling import batches, naming
 from portal.workloads.models import HOLDING_STATES, StageEvent, Workload
 from scheduler_core import traces
 
-BATCH = 500
 SECOND = timedelta(seconds=1)
 Stages = list[tuple[datetime, str]]
 
@@ -101,7 +100,7 @@ def _user(row: _Row, strangers: Mapping[str, int]) -> str:
 def _ran(ended: Mapping[int, datetime]) -> dict[int, int]:
     """Workload id → seconds it held its GPUs in all, of those that ended and ever did."""
     stages: dict[int, Stages] = defaultdict(list)
-    for pks in _batches(sorted(ended)):
+    for pks in batches.of(ended):
         events = StageEvent.objects.filter(workload_id__in=pks).order_by("at", "id")
         for workload_id, at, state in events.values_list("workload_id", "at", "state"):
             stages[workload_id].append((at, state))
@@ -118,8 +117,3 @@ def _held(stages: Stages, ended_at: datetime) -> timedelta:
         if state in HOLDING_STATES
     )
     return sum(spans, timedelta())
-
-
-def _batches(pks: list[int]) -> Iterator[list[int]]:
-    for begin in range(0, len(pks), BATCH):
-        yield pks[begin : begin + BATCH]

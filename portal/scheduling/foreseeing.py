@@ -5,13 +5,13 @@ and our guess where there was none, which errs otherwise and is judged by itself
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from django.db import transaction
 
-from portal.scheduling import freezing, naming, reading
+from portal.scheduling import batches, freezing, naming, reading
 from portal.scheduling.freezing import Frozen
 from portal.scheduling.models import Forecast, Tick, TickState
 from portal.scheduling.selectors import forecasts
@@ -23,7 +23,6 @@ FORECASTS_FIRST = timedelta(days=400)
 MOVED = timedelta(minutes=1)
 """An outlook that moved by less is the same."""
 LEAST_GRACE = 60
-BATCH = 500
 HOLDS = (WorkloadState.STARTING, WorkloadState.RUNNING)
 QUEUED = (WorkloadState.WAITING, WorkloadState.ADMITTED)
 Ratios = dict[str, list[float]]
@@ -89,15 +88,15 @@ def _settle(cluster_id: int) -> None:
         if known:
             row.started_at = min(known)
             settled.append(row)
-    Forecast.objects.bulk_update(settled, ["started_at"], batch_size=BATCH)
+    Forecast.objects.bulk_update(settled, ["started_at"], batch_size=batches.SIZE)
     done = {row.pk for row in settled}
-    for pks in _batches(row.pk for row in rows if row.pk not in done):
+    for pks in batches.of(row.pk for row in rows if row.pk not in done):
         Forecast.objects.filter(pk__in=pks).delete()
 
 
 def _starts(workload_ids: set[int]) -> Mapping[int, list[datetime]]:
     found: dict[int, list[datetime]] = defaultdict(list)
-    for pks in _batches(workload_ids):
+    for pks in batches.of(workload_ids):
         events = StageEvent.objects.filter(workload_id__in=pks, state__in=HOLDS)
         for workload_id, at in events.values_list("workload_id", "at"):
             found[workload_id].append(at)
@@ -120,7 +119,7 @@ def _keep(frozen: Frozen, found: Mapping[str, Outlook], now: datetime, grace: in
         at_once = before is None and row.p90 is not None and row.p90 <= now
         if not at_once and _moved(before, row):
             new.append(row)
-    Forecast.objects.bulk_create(new, batch_size=BATCH)
+    Forecast.objects.bulk_create(new, batch_size=batches.SIZE)
     return len(new)
 
 
@@ -145,9 +144,3 @@ def prune(*, now: datetime) -> int:
     later = Forecast.objects.filter(first=False, made_at__lt=now - FORECASTS_ALL)
     first = Forecast.objects.filter(first=True, made_at__lt=now - FORECASTS_FIRST)
     return later.delete()[0] + first.delete()[0]
-
-
-def _batches(pks: Iterable[int]) -> Iterator[list[int]]:
-    ordered = sorted(pks)
-    for begin in range(0, len(ordered), BATCH):
-        yield ordered[begin : begin + BATCH]

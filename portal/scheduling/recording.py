@@ -6,7 +6,7 @@ standing before, a standing when anything in it does, a charge when it is anothe
 """
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from django.db import connection, transaction
 
 from portal.common import leases
 from portal.inventory.models import Cluster
-from portal.scheduling import freezing, naming
+from portal.scheduling import batches, freezing, naming
 from portal.scheduling import outcomes as deciding
 from portal.scheduling.freezing import Frozen
 from portal.scheduling.models import Decision, Share, Standing, Tick, TickState, Verb
@@ -30,7 +30,6 @@ SNAPSHOTS_ALL = timedelta(hours=24)
 SNAPSHOTS_OF_CHANGES = timedelta(days=30)
 SHARES_ALL = timedelta(hours=48)
 TICKS = timedelta(days=400)
-BATCH = 500
 SWIFT = 3
 """How hard a snapshot is compressed: a little larger than by default, in a third of the time."""
 STANDING_FIELDS = (
@@ -93,9 +92,9 @@ def _write(
     _write_decisions(tick, said, before)
     _write_standings(tick, said, before)
     _move_up(said, before)
-    for pks in _batches(before.keys() - kept):
+    for pks in batches.of(before.keys() - kept):
         Standing.objects.filter(workload_id__in=pks).delete()
-    Share.objects.bulk_create(_shares(tick, plan), batch_size=BATCH)
+    Share.objects.bulk_create(_shares(tick, plan), batch_size=batches.SIZE)
     usage.charge(charges=deciding.pod_charges(frozen, plan), now=cycle.now)
     _write_charges(said)
     paid = frozenset(pk for pk, row in before.items() if row.verb == Verb.START)
@@ -147,7 +146,7 @@ def _write_decisions(tick: Tick, said: dict[int, Outcome], before: dict[int, Sai
         for pk, outcome in sorted(said.items())
         if _decided(outcome) != _decided(before.get(pk))
     ]
-    Decision.objects.bulk_create(changed, batch_size=BATCH)
+    Decision.objects.bulk_create(changed, batch_size=batches.SIZE)
 
 
 def _decided(row: Outcome | Said | None) -> tuple[object, ...]:
@@ -171,7 +170,7 @@ def _write_standings(tick: Tick, said: dict[int, Outcome], before: dict[int, Sai
     ]
     Standing.objects.bulk_create(
         changed,
-        batch_size=BATCH,
+        batch_size=batches.SIZE,
         update_conflicts=True,
         unique_fields=["workload"],
         update_fields=STANDING_FIELDS,
@@ -246,7 +245,7 @@ def _write_charges(said: dict[int, Outcome]) -> None:
         if outcome.verb in (Verb.RUN, Verb.START):
             of_kind.setdefault(outcome.charged_to, []).append(pk)
     for kind, workload_ids in of_kind.items():
-        for pks in _batches(workload_ids):
+        for pks in batches.of(workload_ids):
             Workload.objects.filter(pk__in=pks).exclude(charged_to=kind).update(charged_to=kind)
 
 
@@ -266,17 +265,11 @@ def _charge_use(frozen: Frozen, used: dict[int, float], now: datetime) -> None:
         )
     DecayedUse.objects.bulk_create(
         new,
-        batch_size=BATCH,
+        batch_size=batches.SIZE,
         update_conflicts=True,
         unique_fields=["team"],
         update_fields=["gpu_seconds", "as_of"],
     )
-
-
-def _batches(pks: Iterable[int]) -> Iterator[list[int]]:
-    ordered = sorted(pks)
-    for begin in range(0, len(ordered), BATCH):
-        yield ordered[begin : begin + BATCH]
 
 
 @transaction.atomic
@@ -312,6 +305,6 @@ def _prune_shares(now: datetime) -> int:
             extra.append(pk)
         seen.add(hour)
     gone = 0
-    for pks in _batches(extra):
+    for pks in batches.of(extra):
         gone += Share.objects.filter(tick_id__in=pks).delete()[0]
     return gone
