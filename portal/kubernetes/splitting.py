@@ -34,11 +34,20 @@ def over_namespaces(total: int, used: Mapping[str, int]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Borrowing:
-    """A team's burst quota in a pool: what it is, what pods use of it, what it should be."""
+    """A team's burst quota in a pool: what it is, what pods use of it, what it should be.
+
+    `covered` is the part of `wanted` that the team's own guarantee has room for as well.
+    """
 
     hard: int
     used: int
     wanted: int
+    covered: int = 0
+
+    @property
+    def beyond(self) -> int:
+        """What is wanted of others' devices."""
+        return self.wanted - self.covered
 
 
 def grant_burst(
@@ -49,13 +58,21 @@ def grant_burst(
     Free is what pods of the guaranteed classes leave, less the larger of hard and used of every
     burst quota: a quota that shrank under running pods keeps its devices until they are gone. An
     unused guarantee may be lent, since its owner's pods evict borrowed ones. If all want more than
-    is free, it goes out in proportion to what they want, by largest remainder.
+    is free, it goes out in proportion to what they want, by largest remainder. What a team's own
+    guarantee covers it has there already: such a wish gets what all others leave, anew each time.
     """
-    kept = {team: min(b.hard, b.wanted) for team, b in borrowings.items()}
-    taken = sum(max(kept[team], b.used) for team, b in borrowings.items())
-    free = max(0, capacity - guaranteed_used - taken)
-    more = {team: max(0, b.wanted - max(kept[team], b.used)) for team, b in borrowings.items()}
+    held = {team: max(min(b.hard, b.beyond), b.used) for team, b in borrowings.items()}
+    free = max(0, capacity - guaranteed_used - sum(held.values()))
+    beyond = _out_of(free, {t: max(0, b.beyond - held[t]) for t, b in borrowings.items()})
+    held = {team: held[team] + beyond[team] for team in held}
+    covered = _out_of(
+        free - sum(beyond.values()),
+        {t: max(0, b.wanted - held[t]) for t, b in borrowings.items()},
+    )
     # What a team's own pods use above its quota is not free, and no growth either.
-    grown = {team: min(b.wanted, max(kept[team], b.used)) for team, b in borrowings.items()}
-    extra = more if sum(more.values()) <= free else by_remainder(free, more)
-    return {team: grown[team] + extra[team] for team in borrowings}
+    return {t: min(b.wanted, held[t]) + covered[t] for t, b in borrowings.items()}
+
+
+def _out_of(free: int, wishes: Mapping[str, int]) -> dict[str, int]:
+    """All wishes where they fit, else parts of what is free."""
+    return dict(wishes) if sum(wishes.values()) <= free else by_remainder(free, wishes)

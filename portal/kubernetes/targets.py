@@ -129,8 +129,9 @@ def _burst(
     """What each team may use of a pool in the burst class now.
 
     A pod carries one class, so a job larger than what the guarantee has left fits in neither part
-    alone. Therefore the burst quota is never less than the team's fair share less what its pods
-    of the guaranteed class use; both classes together still stay within the fair share.
+    alone. Therefore the burst quota is wished to be no less than the team's fair share less what its
+    pods of the guaranteed class use; both classes together still stay within the fair share. What
+    of this wish the guarantee has room for takes nothing from other teams' wishes.
     """
     klass = manifests.burst_class(pool)
     within = {t.slug: _of_team(t, manifests.guaranteed_class(pool), used) for t in teams}
@@ -141,10 +142,11 @@ def _burst(
         capacity,
         everywhere,
         {
-            team.slug: Borrowing(
+            team.slug: _borrowing(
+                team.shares.get(pool),
+                within[team.slug],
                 hard=_of_team(team, klass, hard),
                 used=_of_team(team, klass, used),
-                wanted=_wanted(team.shares.get(pool), within[team.slug]),
             )
             for team in teams
         },
@@ -155,10 +157,14 @@ def _of_team(team: Team, quota: str, figures: Used) -> int:
     return sum(figures.get((name, quota), 0) for name in team.namespaces)
 
 
-def _wanted(share: Share | None, guaranteed_used: int) -> int:
+def _borrowing(share: Share | None, guaranteed_used: int, *, hard: int, used: int) -> Borrowing:
     if share is None:
-        return 0
-    return max(share.burst_gpus, share.fair_share // MILLI - guaranteed_used)
+        return Borrowing(hard=hard, used=used, wanted=0)
+    wanted = max(share.burst_gpus, share.fair_share // MILLI - guaranteed_used)
+    room = max(0, share.guaranteed_gpus - guaranteed_used)
+    return Borrowing(
+        hard=hard, used=used, wanted=wanted, covered=min(room, wanted - share.burst_gpus)
+    )
 
 
 def _split(team: Team, pool: str, burst: int, used: Used) -> dict[str, Target]:

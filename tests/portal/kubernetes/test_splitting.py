@@ -51,9 +51,59 @@ def test_two_that_want_more_than_is_free_share_it() -> None:
     }  # fmt: skip
 
 
+def test_a_team_whose_guarantee_covers_its_wish_leaves_all_to_the_borrower() -> None:
+    # One is promised all eight and has none in use; the other has nothing and may borrow eight.
+    both = {"owner": Borrowing(0, 0, 8, covered=8), "guest": Borrowing(0, 0, 8)}
+    assert grant_burst(8, 0, both) == {"owner": 0, "guest": 8}
+    # Also where the owner's burst quota was there first.
+    both["owner"] = Borrowing(8, 0, 8, covered=8)
+    assert grant_burst(8, 0, both) == {"owner": 0, "guest": 8}
+    # Nobody else wants them: the owner may run a job of eight in either class.
+    assert grant_burst(8, 0, {"owner": both["owner"]}) == {"owner": 8}
+
+
+def test_a_job_larger_than_what_the_guarantee_has_left_fits_into_burst() -> None:
+    # Promised 8 of 16, four of them in use, fair share 12: a job of eight fits in neither part.
+    owner = Borrowing(0, 0, 12 - 4, covered=4)
+    assert grant_burst(16, 4, {"owner": owner}) == {"owner": 8}
+    assert grant_burst(16, 4, {"owner": owner, "guest": Borrowing(0, 0, 4)}) == {
+        "owner": 8, "guest": 4
+    }  # fmt: skip
+
+
+def a_borrowing(hard: int, used: int, wanted: int, covered: int) -> Borrowing:
+    """One whose guarantee covers no more than it wants."""
+    return Borrowing(hard, used, wanted, min(covered, wanted))
+
+
 borrowings = st.dictionaries(
-    names, st.builds(Borrowing, hard=figures, used=figures, wanted=figures), min_size=1
+    names, st.builds(a_borrowing, figures, figures, figures, figures), min_size=1
 )
+pools = st.tuples(st.integers(0, 128), st.integers(0, 64))
+
+
+@given(pools, borrowings)
+def test_a_wish_that_the_own_guarantee_covers_takes_nothing_from_anybody(
+    pool: tuple[int, int], found: dict[str, Borrowing]
+) -> None:
+    granted = grant_burst(*pool, found)
+    for team in found:
+        b = found[team]
+        without = {**found, team: Borrowing(min(b.hard, b.beyond), b.used, b.beyond)}
+        less = grant_burst(*pool, without)
+        for other in found.keys() - {team}:
+            # The part of a wish that goes beyond the other's own guarantee is what counts.
+            assert min(granted[other], found[other].beyond) == min(less[other], found[other].beyond)
+
+
+@given(pools, borrowings)
+def test_covered_wishes_get_all_that_others_leave(
+    pool: tuple[int, int], found: dict[str, Borrowing]
+) -> None:
+    granted = grant_burst(*pool, found)
+    held = sum(max(granted[team], b.used) for team, b in found.items())
+    if any(granted[team] < b.wanted for team, b in found.items()):
+        assert held + pool[1] >= pool[0]
 
 
 @given(st.integers(0, 128), st.integers(0, 64), borrowings)
