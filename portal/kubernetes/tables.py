@@ -202,7 +202,6 @@ class RunTable(tables.Table):
     at = tables.WhenColumn(verbose_name=gettext_lazy("When"), order_by=("at", "id"))
     state = django_tables2.Column(gettext_lazy("How it ended"))
     writes = tables.NumberColumn(verbose_name=gettext_lazy("Objects written"))
-    intended = tables.NumberColumn(verbose_name=gettext_lazy("Meant to"))
     took_ms = tables.NumberColumn(verbose_name=gettext_lazy("Took, ms"))
     message = django_tables2.Column(
         gettext_lazy("What it says"), orderable=False, default="", attrs={"td": {"class": "why"}}
@@ -228,6 +227,13 @@ class RunTable(tables.Table):
     def value_state(self, record: SyncRun) -> str:
         """As programs call it."""
         return record.state
+
+    def render_writes(self, record: SyncRun) -> str:
+        """How many, and of how many where it did not come to the end."""
+        if record.intended <= record.writes:
+            return formats.number(record.writes)
+        numbers = {"there": record.writes, "all": record.intended}
+        return _("%(there)s of %(all)s") % numbers
 
     def render_message(self, value: str) -> str:
         """Its first line."""

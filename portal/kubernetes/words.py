@@ -72,7 +72,10 @@ MODES = (
             "The same, and it decides each start: jobs wait suspended or behind a gate until it is "
             "their turn."
         ),
-        gettext_lazy("Nothing of the above is left out."),
+        gettext_lazy(
+            "It cannot hurry an end: grace periods, disruption budgets and finalizers take their time, "
+            "and GPUs are free only when the pods are gone."
+        ),
     ),
 )
 

@@ -1,0 +1,365 @@
+"""Clusters and drift: who sees it, what stands there, and what an admin can do from it."""
+
+import html
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.http import HttpResponse
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import translation
+
+from portal.common import clock
+from portal.inventory.models import Cluster, ClusterMode
+from portal.kubernetes import ports, standing, words
+from portal.kubernetes.models import Drift, RayGroup, SyncRun, SyncStanding, SyncState, SyncWrite
+from portal.kubernetes.policies import NAMES, POLICY
+from portal.kubernetes.selectors import get_cluster, list_ray
+from portal.kubernetes.simulated.cluster import SimulatedCluster
+from portal.teams.models import Organisation, Role, User
+from tests import builders
+from tests.portal.kubernetes import world
+from tests.portal.kubernetes.test_syncing import a_tick, hard, sync
+from tests.portal.kubernetes.test_undoing import edit
+from tests.portal.kubernetes.world import START, minutes
+
+
+@pytest.fixture
+def cluster(folder: Path, db: None) -> Iterator[Cluster]:
+    """A cluster synced twice, at five past, with a field in another's hands."""
+    Organisation.objects.create(id=1, name="Hanbit")
+    found = world.a_registered(folder, world.a_plan())[0]
+    clock.set_anchor(real_at=clock.real_now(), organisation_at=START + minutes(5), speed=1)
+    for minute, figures in ((1, (6, 4)), (2, (7, 3))):
+        a_tick(found, minute, a100=figures)
+        sync(found, minute)
+    yield found
+    ports.forget(ports.simulated_file(found))
+
+
+@pytest.fixture
+def port(cluster: Cluster) -> SimulatedCluster:
+    return ports.open_simulated(ports.simulated_file(cluster))
+
+
+def person(name: str) -> User:
+    """Somebody with the role of that name, for the organisation."""
+    found = User.objects.filter(username=name).first()
+    return found or builders.a_user(name, role=Role(name))
+
+
+def get(path: str, who: str = "admin") -> HttpResponse:
+    """The page, as somebody sees it."""
+    client = Client()
+    client.force_login(person(who))
+    return client.get(path)  # type: ignore[return-value]
+
+
+def post(path: str, **data: object) -> HttpResponse:
+    """What an admin sends."""
+    client = Client()
+    client.force_login(person("admin"))
+    return client.post(path, data)  # type: ignore[return-value]
+
+
+def text(response: HttpResponse) -> str:
+    """What a reader reads."""
+    body = response.content.decode()
+    main = body[body.index("<main") : body.index("</main>")]
+    plain = re.sub(r"<[^>]+>", " ", re.sub(r"</?(b|time)\b[^>]*>", "", main))
+    return html.unescape(re.sub(r"\s+", " ", plain))
+
+
+def drifted(cluster: Cluster, port: SimulatedCluster) -> Drift:
+    """A guarantee that somebody edits, as the next sync finds it."""
+    edit(port, "99")
+    sync(cluster, 4)
+    return Drift.objects.get(closed_at=None)
+
+
+def test_the_list_shows_mode_ages_policies_and_differences(cluster: Cluster) -> None:
+    said = text(get("/clusters/"))
+    assert "lab Quota" in said
+    assert f"{len(NAMES)} of {len(NAMES)}" in said
+    # It was never read: the oldest of all, and stale.
+    assert "never" in said
+
+
+def test_those_who_oversee_find_it_in_the_navigation(cluster: Cluster) -> None:
+    assert 'href="/clusters/"' in get("/clusters/", "auditor").content.decode()
+    assert 'href="/clusters/"' not in get("/", "finance").content.decode()
+    assert get("/clusters/", "finance").status_code == 404
+
+
+def test_an_auditor_looks_and_is_offered_nothing_to_change(
+    cluster: Cluster, port: SimulatedCluster
+) -> None:
+    drifted(cluster, port)
+    body = get(f"/clusters/{cluster.pk}/", "auditor").content.decode()
+    assert "kubectl-edit" in body
+    assert "take-over" not in body
+    assert "/undo/" not in body
+    assert get(f"/clusters/{cluster.pk}/undo/", "auditor").status_code == 404
+
+
+def test_what_is_old_says_so_with_its_age(cluster: Cluster) -> None:
+    old = clock.real_now() - timedelta(hours=2, seconds=5)
+    Cluster.objects.update(seen_at=START, seen_real_at=old)
+    SyncStanding.objects.update(checked_real_at=old)
+    said = text(get(f"/clusters/{cluster.pk}/"))
+    assert said.count("2 h ago · stale") == 2
+
+
+def test_a_paused_sync_is_not_overdue(cluster: Cluster) -> None:
+    old = clock.real_now() - timedelta(hours=2)
+    standing.pause(cluster_id=cluster.pk, reason="Moving racks", actor_id=None, now=START)
+    SyncStanding.objects.update(checked_real_at=old)
+    row = get_cluster(cluster_id=cluster.pk, real_now=clock.real_now())
+    assert not row.sync.stale
+    said = text(get(f"/clusters/{cluster.pk}/"))
+    assert "nothing is written to it" in said
+    assert "Moving racks" in said
+
+
+def test_missing_policies_are_named_with_what_follows(cluster: Cluster) -> None:
+    Drift.objects.create(
+        cluster=cluster, kind=POLICY, name=NAMES[0], field="spec.validationActions",
+        wanted="Deny", opened_at=START,
+    )  # fmt: skip
+    said = text(get(f"/clusters/{cluster.pk}/"))
+    assert f"{len(NAMES) - 1} of {len(NAMES)}" in said
+    assert f"Missing: {NAMES[0]}." in said
+    assert "the pools of a resource are one sum" in said
+
+
+def test_policies_of_an_observed_cluster_are_not_known(cluster: Cluster) -> None:
+    Cluster.objects.update(mode=ClusterMode.OBSERVE)
+    said = text(get(f"/clusters/{cluster.pk}/"))
+    assert "policies installed not known" in said
+    assert "none: it is only observed" in said
+
+
+def test_drift_shows_wanted_found_and_who_holds_it(
+    cluster: Cluster, port: SimulatedCluster
+) -> None:
+    row = drifted(cluster, port)
+    response = get(f"/clusters/{cluster.pk}/")
+    assert "7 99 kubectl-edit" in text(response)
+    assert f"/clusters/drift/{row.pk}/take-over/" in response.content.decode()
+
+
+def a_drift(cluster: Cluster, field: str, **more: object) -> Drift:
+    """A difference of a quota."""
+    values: dict[str, object] = {"wanted": "4", "found": "2", "name": "q", **more}
+    return Drift.objects.create(
+        cluster=cluster, kind="ResourceQuota", namespace="vision", field=field,
+        opened_at=START, **values,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("", {"late", "idle", "held"}),
+        ("?sort_of=late", {"late"}),
+        ("?sort_of=idle", {"idle"}),
+        ("?sort_of=field", {"held"}),
+        ("?manager=kubectl", {"held"}),
+        ("?search=idl", {"idle"}),
+        ("?state=closed", {"gone"}),
+        ("?sort_of=nonsense", {"late", "idle", "held"}),
+    ],
+)
+def test_drift_is_filtered(cluster: Cluster, query: str, shown: set[str]) -> None:
+    a_drift(cluster, "status.hard[requests.nvidia.com/gpu]", name="late")
+    a_drift(cluster, "spec.hard[nvidia.com/gpu]", name="idle", wanted=None)
+    a_drift(cluster, "spec.hard[requests.nvidia.com/gpu]", name="held", manager="kubectl")
+    a_drift(cluster, "spec.hard[pods]", name="gone", closed_at=START)
+    said = text(get(f"/clusters/{cluster.pk}/{query}"))
+    names = {"late", "idle", "held", "gone"}
+    assert {name for name in names if f"vision/{name}" in said} == shown
+
+
+def test_what_enforces_nothing_and_what_is_not_in_force_say_so(cluster: Cluster) -> None:
+    a_drift(cluster, "status.hard[requests.nvidia.com/gpu]", name="late")
+    a_drift(cluster, "spec.hard[limits.nvidia.com/gpu]", name="idle", wanted=None)
+    said = text(get(f"/clusters/{cluster.pk}/"))
+    assert "Enforces nothing: only requests.nvidia.com/gpu would." in said
+    assert "The server has not taken this limit up yet: the old one binds." in said
+    assert "quotas not in force 1" in said
+
+
+def test_nothing_that_differs_is_said_in_words(cluster: Cluster) -> None:
+    assert "Nothing differs" in text(get(f"/clusters/{cluster.pk}/"))
+
+
+def test_a_field_is_taken_over(cluster: Cluster, port: SimulatedCluster) -> None:
+    row = drifted(cluster, port)
+    path = f"/clusters/drift/{row.pk}/take-over/"
+    assert "Take over evenshare-guaranteed-a100" in text(get(path))
+    assert post(path).status_code == 302
+    assert hard(port, "vision")["evenshare-guaranteed-a100"] == "7"
+    assert get(path).status_code == 404
+
+
+def test_what_is_nobodys_field_is_not_offered_to_be_taken(cluster: Cluster) -> None:
+    row = a_drift(cluster, "status.hard[requests.nvidia.com/gpu]")
+    said = text(get(f"/clusters/drift/{row.pk}/take-over/"))
+    assert "There is nothing to take over." in said
+
+
+def test_the_log_leads_to_each_field_from_what_to_what(cluster: Cluster) -> None:
+    run = SyncRun.objects.latest("id")
+    body = get(f"/clusters/{cluster.pk}/log/").content.decode()
+    assert f"/clusters/syncs/{run.pk}/" in body
+    said = text(get(f"/clusters/syncs/{run.pk}/"))
+    assert "vision/evenshare-guaranteed-a100 spec.hard[requests.nvidia.com/gpu] 6 7" in said
+
+
+def test_a_sync_that_came_only_half_way_says_how_far(cluster: Cluster) -> None:
+    SyncRun.objects.create(
+        cluster=cluster, at=START, state=SyncState.PARTIAL, writes=2, intended=5,
+        message="ResourceQuota a/b: no\nResourceQuota a/c: no",
+    )  # fmt: skip
+    said = text(get(f"/clusters/{cluster.pk}/log/?state=partial"))
+    assert "Partly: some writes were refused 2 of 5" in said
+    assert "ResourceQuota a/b: no …" in said
+
+
+@pytest.mark.parametrize("what", ["", "{}/", "{}/log/", "{}/ray/", "{}/dry-run/", "syncs/{}/"])
+def test_every_list_is_a_download_too(cluster: Cluster, what: str) -> None:
+    pk = SyncRun.objects.latest("id").pk if "syncs" in what else cluster.pk
+    response = get(f"/clusters/{what.format(pk)}?format=csv")
+    assert response["Content-Type"].startswith("text/csv")
+    assert response.getvalue()
+
+
+def test_a_dry_run_shows_what_would_be_written_and_writes_nothing(
+    cluster: Cluster, port: SimulatedCluster
+) -> None:
+    a_tick(cluster, 3, a100=(5, 5))
+    said = text(get(f"/clusters/{cluster.pk}/dry-run/", "auditor"))
+    assert "vision/evenshare-guaranteed-a100 spec.hard[requests.nvidia.com/gpu] 7 5" in said
+    assert hard(port, "vision")["evenshare-guaranteed-a100"] == "7"
+
+
+def test_a_dry_run_of_an_unreachable_cluster_says_why(cluster: Cluster) -> None:
+    ports.forget(ports.simulated_file(cluster))
+    Cluster.objects.update(settings={"file": "gone.cluster"})
+    response = get(f"/clusters/{cluster.pk}/dry-run/")
+    assert response.status_code == 200
+    assert "The cluster did not answer." in text(response)
+
+
+def test_the_last_sync_is_undone_after_it_was_shown(
+    cluster: Cluster, port: SimulatedCluster
+) -> None:
+    path = f"/clusters/{cluster.pk}/undo/"
+    run = SyncRun.objects.latest("id")
+    said = text(get(path))
+    assert f"Sync {run.pk} would be taken back" in said
+    assert "paused until an admin resumes it" in said
+    assert post(path, run=run.pk).status_code == 302
+    assert hard(port, "vision")["evenshare-guaranteed-a100"] == "6"
+    assert "undone already" in text(get(path))
+    log = text(get(f"/clusters/{cluster.pk}/log/"))
+    assert f"Done: undid sync {run.pk}" in log
+    assert "Done, undone since" in log
+
+
+def test_an_undo_is_refused_when_the_cluster_has_moved(
+    cluster: Cluster, port: SimulatedCluster
+) -> None:
+    edit(port, "99")
+    path = f"/clusters/{cluster.pk}/undo/"
+    said = text(get(path))
+    assert "The cluster has moved since" in said
+    assert "Undo it and pause" not in said
+    response = post(path, run=SyncRun.objects.latest("id").pk)
+    assert response.status_code == 409
+    assert "Nothing was written." in text(response)
+
+
+def test_an_undo_of_another_sync_than_shown_is_refused(cluster: Cluster) -> None:
+    for run in ("1", "x", "9" * 30, ""):
+        assert post(f"/clusters/{cluster.pk}/undo/", run=run).status_code == 409
+
+
+def test_a_sync_is_paused_with_a_reason_and_resumed(cluster: Cluster) -> None:
+    pause, resume = (f"/clusters/{cluster.pk}/{what}/" for what in ("pause", "resume"))
+    assert post(pause, reason="").status_code == 422
+    assert post(pause, reason="Moving racks").status_code == 302
+    assert standing.is_paused(cluster_id=cluster.pk)
+    said = text(get(f"/clusters/{cluster.pk}/"))
+    assert "By admin" in said
+    assert "also what an undo took back" in text(get(resume))
+    assert post(resume).status_code == 302
+    assert not standing.is_paused(cluster_id=cluster.pk)
+
+
+def test_the_mode_goes_one_step_up_and_says_what_each_cannot_do(cluster: Cluster) -> None:
+    path = f"/clusters/{cluster.pk}/mode/"
+    said = text(get(path))
+    for mode in words.MODES:
+        assert str(mode.cannot) in said
+    assert post(path, was="quota", mode="admission").status_code == 422
+    assert post(path, was="observe", mode="reclaim").status_code == 422
+    assert post(path, was="quota", mode="reclaim").status_code == 302
+    cluster.refresh_from_db()
+    assert cluster.mode == ClusterMode.RECLAIM
+
+
+def a_group(cluster: Cluster, name: str, pod_gpus: int, ray_gpus: int) -> RayGroup:
+    """A worker group."""
+    return RayGroup.objects.create(
+        cluster=cluster, uid=name, namespace="vision", name=name, group="gpu", desired=2,
+        available=1, pod_gpus=pod_gpus, ray_gpus=ray_gpus, since=START,
+    )  # fmt: skip
+
+
+def test_wrong_counts_of_ray_come_first_with_their_repair(cluster: Cluster) -> None:
+    for name, pod, ray in (("ok", 4, 4), ("more", 4, 8), ("less", 8, 4), ("blind", 1, 0)):
+        a_group(cluster, name, pod, ray)
+    rows = list_ray(cluster_id=cluster.pk)
+    assert [row.name for row in rows] == ["blind", "less", "more", "ok"]
+    repairs = {row.name: words.repair(row) for row in rows}
+    assert "Set num-gpus: 1" in repairs["blind"]
+    assert "stand idle" in repairs["less"]
+    assert "are not there" in repairs["more"]
+    assert repairs["ok"] == ""
+    assert "Ray 3" in text(get(f"/clusters/{cluster.pk}/ray/"))
+
+
+def test_every_mode_and_sort_is_said_in_korean(cluster: Cluster) -> None:
+    with translation.override("ko"):
+        said = [mode.cannot for mode in words.MODES] + list(words.SORTS.values())
+        assert all(re.search("[가-힣]", str(one)) for one in said)
+
+
+@pytest.mark.parametrize("what", ["", "{}/", "{}/log/", "{}/ray/"])
+def test_more_rows_ask_no_more_queries(cluster: Cluster, what: str) -> None:
+    path = f"/clusters/{what.format(cluster.pk)}"
+    client = Client()
+    client.force_login(person("admin"))
+
+    def queries() -> int:
+        client.get(path)
+        with CaptureQueriesContext(connection) as seen:
+            assert client.get(path).status_code == 200
+        return len(seen)
+
+    SyncStanding.objects.update(paused_at=START, paused_by_id=1)
+    before = queries()
+    for number in range(6):
+        more = builders.a_cluster(f"more-{number}")
+        SyncStanding.objects.create(cluster=more, paused_at=START, paused_by_id=1)
+        a_drift(cluster, f"spec.hard[{number}]", manager="kubectl")
+        a_drift(more, "spec.hard[pods]")
+        run = SyncRun.objects.create(cluster=cluster, at=START, state=SyncState.DONE)
+        SyncWrite.objects.create(run=run, kind="Node", name="n", field="f")
+        a_group(cluster, f"g-{number}", number, 2)
+    assert queries() == before
