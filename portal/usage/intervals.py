@@ -11,6 +11,7 @@ from portal.usage.cells import cells
 from portal.workloads.models import UNSETTLED, Pod
 
 TIMES = ("pk", "scheduled_at", "closed_at", "ledger_until", "seen_at")
+IN_STEP_AT = "workload__cluster__seen_at"
 SAYS = {
     "cluster_id": "workload__cluster_id", "pod_uid": "uid", "from_at": "scheduled_at",
     "to_at": "scheduled_at", "workload_id": "workload_id",
@@ -25,7 +26,11 @@ AT_ONCE = 500
 
 
 class Holding(NamedTuple):
-    """One pod's interval, and a row of the ledger that says everything but which cell it is."""
+    """One pod's interval, and a row of the ledger that says everything but which cell it is.
+
+    While it is open it was surely there until `seen_at`: when a look last showed it, or when its
+    cluster's rows were last in step.
+    """
 
     pod_id: int
     scheduled_at: datetime
@@ -62,8 +67,10 @@ def of_pods(pod_ids: Collection[int]) -> list[Holding]:
 def _holdings(pods: QuerySet[Pod]) -> list[Holding]:
     placed = pods.filter(scheduled_at__isnull=False, node__isnull=False).order_by("id")
     found: list[Holding] = []
-    for values in placed.values_list(*TIMES, *SAYS.values()):
+    for in_step_at, *values in placed.values_list(IN_STEP_AT, *TIMES, *SAYS.values()):
         said = dict(zip(SAYS, values[len(TIMES) :], strict=True))
         row = Row(**said, revision=0, sign=1, seconds=0, source="pod")
-        found.append(Holding._make((*values[: len(TIMES)], row)))
+        holding = Holding._make((*values[: len(TIMES)], row))
+        seen_at = max(holding.seen_at, in_step_at or holding.seen_at)
+        found.append(holding._replace(seen_at=seen_at))
     return found
