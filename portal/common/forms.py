@@ -16,11 +16,15 @@ class FormRenderer(TemplatesSetting):
 
 
 def add_refusal(form: forms.Form, refusal: Refusal) -> None:
-    """Show a service's refusal on the form: at the fields it names, and above them what to do."""
+    """Show a service's refusal on the form: at the fields it names, and above them what to do.
+
+    What the fields say already is not said twice.
+    """
     named = {name: text for name, text in refusal.fields.items() if name in form.fields}
     for name, text in named.items():
         form.add_error(name, str(text))
-    form.add_error(None, str(refusal.message))
+    if str(refusal.message) != " ".join(dict.fromkeys(map(str, named.values()))):
+        form.add_error(None, str(refusal.message))
 
 
 class DateTimeInput(forms.DateTimeInput):

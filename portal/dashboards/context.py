@@ -28,8 +28,10 @@ PAGES = (
     ("dashboards:queue", gettext_lazy("Queue")),
     ("dashboards:capacity", gettext_lazy("Capacity")),
     ("requests:quotas", gettext_lazy("Quotas")),
+    ("requests:slas", gettext_lazy("SLAs")),
     ("finance:costs", gettext_lazy("Costs")),
     ("kubernetes:clusters", gettext_lazy("Clusters")),
+    ("dashboards:audit", gettext_lazy("Audit")),
     ("admin:index", gettext_lazy("Admin")),
 )
 APART = "admin:index"

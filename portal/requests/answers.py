@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from portal.slas.selectors import Kept
+
 
 @dataclass(frozen=True, slots=True)
 class Holder:
@@ -108,6 +110,36 @@ class Displaced:
 
 
 @dataclass(frozen=True, slots=True)
+class Forecast:
+    """Jobs the newest tick plans to start in the time asked for, and the GPUs they wait for."""
+
+    jobs: int
+    gpus: int
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBack:
+    """What is free for others once a reservation ends earlier."""
+
+    reservation_id: int
+    gpus: int
+    from_at: datetime
+    to_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SlaAnswer:
+    """A tier beside the one the team has, and how often it would have been kept lately."""
+
+    tier: str
+    seconds: int
+    goal_permille: int
+    had: str | None
+    had_seconds: int | None
+    would: Kept
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """Whether a reservation fits, and what it does to whom; `names` are the teams' by id."""
 
@@ -128,6 +160,7 @@ class Answer:
     price: Price | None
     waiting: Waiting | None
     displaced: tuple[Displaced, ...]
+    forecast: Forecast
     ways: tuple[Way, ...]
 
 

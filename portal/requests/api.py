@@ -63,7 +63,7 @@ class CheckView(APIView):
     def post(self, request: Request) -> Response:
         """The body is that of a request."""
         now = clock.now()
-        row = asking.unsaved(_asked(request))
+        row = asking.unsaved(_asked(request), now)
         access = access_of(request._request)
         if not access.holds(ASK, team_id=row.team_id):
             raise Missing

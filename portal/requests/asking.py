@@ -9,8 +9,9 @@ from django.utils.translation import gettext as _
 from portal.common.errors import Invalid
 from portal.inventory import selectors as inventory
 from portal.requests import kinds
-from portal.requests.forms import FORMS, AskForm
+from portal.requests.forms import AskForm
 from portal.requests.models import Request, RequestKind
+from portal.requests.more_forms import FORMS
 from portal.requests.services import Asked
 from portal.teams import selectors as teams
 from portal.teams.permissions import ASK
@@ -56,9 +57,10 @@ def asked_from(
     return form.asked()
 
 
-def unsaved(asked: Asked) -> Request:
+def unsaved(asked: Asked, now: datetime) -> Request:
     """A row that is never saved, to look at what was asked."""
     row = Request(kind=asked.kind, team_id=asked.team_id, pool_id=asked.pool_id)
     for name in kinds.of(row).columns:
         setattr(row, name, getattr(asked, name))
+    kinds.of(row).fill(row, now)
     return row

@@ -74,6 +74,7 @@ def check(
         price=pricing.estimate(pool_id, ask),
         waiting=_waiting(seen, pool_id, ask, now, without),
         displaced=lending.displaced(team_id, pool, ask) if fits else (),
+        forecast=lending.planned(team_id, pool, ask),
         ways=() if fits else tuple(_ways(seen, pool, team_id, ask, now)),
     )
 
@@ -203,7 +204,7 @@ def _others(
     held = calendar.steps((Span(h.starts_at, h.ends_at, h.gpus) for h in others), window)
     remains = calendar.less(left, held)
     return Waiting(
-        count=len(others),
+        count=len({h.request_id for h in others}),
         gpus=max(step.gpus for step in held),
         left=slots.lowest(remains, window.from_at, window.to_at),
     )

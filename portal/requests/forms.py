@@ -124,13 +124,22 @@ class AskForm(NeedingForm):
 
     def asked(self) -> Asked:
         """What was filled in; raises `Invalid` with every fault when it cannot be read."""
-        if not self.is_valid():
-            raise Invalid(self.first_fault(), fields=self.faults())
+        self.raise_faults()
         values = {k: v for k, v in self.cleaned_data.items() if k not in ("team", "pool")}
         return Asked(
             kind=self.kind, team_id=self.cleaned_data["team"], pool_id=self.cleaned_data["pool"],
             **values,
         )  # fmt: skip
+
+    @property
+    def has_choices(self) -> bool:
+        """Whether there is anything to ask it for."""
+        return bool(self.fields["pool"].choices)  # type: ignore[attr-defined]
+
+    def raise_faults(self) -> None:
+        """Raise `Invalid` with every fault when it cannot be read."""
+        if not self.is_valid():
+            raise Invalid(self.first_fault(), fields=self.faults())
 
     def faults(self) -> dict[str, str]:
         """Field → what is wrong with it."""
@@ -192,12 +201,6 @@ class QuotaForm(AskForm):
     )  # fmt: skip
 
 
-FORMS: dict[RequestKind, type[AskForm]] = {
-    RequestKind.RESERVATION: ReservationForm,
-    RequestKind.QUOTA: QuotaForm,
-}
-
-
 class DecisionForm(NeedingForm):
     """What whoever decides may say; the note is required to reject."""
 
@@ -209,6 +212,11 @@ class DecisionForm(NeedingForm):
         widget=forms.Textarea(attrs={"rows": 2}), help_text=_("Required to reject."),
     )  # fmt: skip
     version = forms.IntegerField(required=False, widget=forms.HiddenInput())
+
+    def __init__(self, *args: Any, in_part: bool = True, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not in_part:
+            self.fields["granted_gpus"].widget = forms.HiddenInput()
 
 
 class CommentForm(forms.Form):

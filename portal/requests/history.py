@@ -38,6 +38,8 @@ def what_happened(row: Request) -> str:
     """Where it stands, who brought it there and when."""
     when = moment(row.decided_at or row.submitted_at)
     match RequestState(row.state):
+        case S.APPROVED if row.decided_by_id is None:
+            return _("It was approved on %(when)s: nobody has to agree to it.") % {"when": when}
         case S.APPROVED:
             return _("%(who)s approved it on %(when)s.") % {"who": row.decided_by, "when": when}
         case S.REJECTED:

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterable
 
+from django.db.models import Count, F, Sum
+
 from portal.inventory.selectors import PoolRow
-from portal.requests.answers import Displaced
+from portal.requests.answers import Displaced, Forecast
 from portal.requests.board import Ask
 from portal.reservations.models import Source
 from portal.scheduling import selectors as scheduling
+from portal.scheduling.models import Standing
 from portal.scheduling.selectors import ShareRow
+from portal.workloads.models import WorkloadState
 
 MILLI = 1000
 
@@ -28,6 +32,17 @@ def displaced(team_id: int, pool: PoolRow, ask: Ask) -> tuple[Displaced, ...]:
         key=lambda s: (-s.borrowed, s.team_id),
     )
     return tuple(_take_back(ask.gpus * MILLI - have, others)) if shares else ()
+
+
+def planned(team_id: int, pool: PoolRow, ask: Ask) -> Forecast:
+    """Other teams' jobs that are to start while it lasts, and may have to wait for longer."""
+    plans = Standing.objects.filter(
+        planned_start__gte=ask.starts_at, planned_start__lt=ask.ends_at,
+        workload__pool_id=pool.id, workload__state=WorkloadState.WAITING,
+    ).exclude(workload__team_id=team_id)  # fmt: skip
+    asked = Sum(F("workload__tasks") * F("workload__gpu_milli"))
+    found = plans.aggregate(jobs=Count("id"), milli=asked)
+    return Forecast(found["jobs"], -(-(found["milli"] or 0) // MILLI))
 
 
 def _take_back(missing: int, borrowers: Iterable[ShareRow]) -> Iterable[Displaced]:

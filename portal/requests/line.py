@@ -60,7 +60,7 @@ class Line:
 
 def get_line(*, request: Request) -> Line:
     """Follow the ids onward."""
-    reservation = _reservation(request.reservation_id)
+    reservation = _reservation(request.reservation_id or request.about_id)
     if reservation is None:
         quota = _quota(request)
         return Line(None, quota, (), 0, 0, ())
@@ -100,7 +100,9 @@ def _used(reservation_id: int) -> int:
 
 
 def _billed(reservation_id: int) -> list[Billed]:
-    lines = StatementLine.objects.filter(reservation_id=reservation_id).select_related("statement")
+    lines = StatementLine.objects.filter(
+        reservation_id=reservation_id, statement__superseded_at__isnull=True
+    ).select_related("statement")
     sums: dict[int, Billed] = {}
     for line in lines.order_by("statement__period_starts_at", "statement_id", "id"):
         statement = line.statement

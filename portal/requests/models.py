@@ -5,6 +5,8 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from portal.inventory.models import Pool
+from portal.reservations.models import Reservation
+from portal.slas.models import Tier
 from portal.teams.models import Team, User
 
 
@@ -12,7 +14,10 @@ class RequestKind(models.TextChoices):
     """What is asked for."""
 
     RESERVATION = "reservation", _("Reservation")
+    EXTENSION = "extension", _("Extension")
+    GIVE_BACK = "give_back", _("Early give-back")
     QUOTA = "quota", _("Quota change")
+    SLA = "sla", _("SLA change")
 
 
 class RequestState(models.TextChoices):
@@ -43,7 +48,9 @@ class Request(models.Model):
 
     A reservation uses gpus, gpus_per_node, source, starts_at, ends_at, zone. A quota change uses
     guaranteed, limit, borrowing_limit, lending_limit, weight, per_user_limit and starts_at (from
-    when; null is once approved). `version` grows with every change, a comment too, and is the
+    when; null is once approved). An extension and an early give-back are `about` a reservation and
+    use its columns beside the new ends_at; an SLA change uses tier, starts_at and ends_at. So many
+    people as `approvals_needed` have to agree, none where a rule says so. `version` grows with every change, a comment too, and is the
     ETag. `decided_at` is when it was settled in whatever way; `decided_by` only who agreed or
     said no, which is never who asked or submitted.
     """
@@ -68,7 +75,12 @@ class Request(models.Model):
     lending_limit = models.PositiveIntegerField(null=True)
     weight = models.PositiveIntegerField(null=True)
     per_user_limit = models.PositiveIntegerField(null=True)
+    about = models.ForeignKey(
+        Reservation, on_delete=models.PROTECT, null=True, related_name="requests_about"
+    )
+    tier = models.ForeignKey(Tier, on_delete=models.PROTECT, null=True, related_name="requests")
     granted_gpus = models.PositiveIntegerField(null=True)
+    approvals_needed = models.PositiveSmallIntegerField(default=1, db_default=1)
     cost_micro = models.BigIntegerField(null=True, help_text="estimate shown at submission")
     currency = models.CharField(max_length=3, blank=True)
     created_at = models.DateTimeField()
@@ -87,6 +99,7 @@ class Request(models.Model):
     )
     reservation_id = models.BigIntegerField(null=True, help_text="what it became")
     quota_id = models.BigIntegerField(null=True, help_text="what it became")
+    sla_id = models.BigIntegerField(null=True, help_text="what it became")
     version = models.PositiveIntegerField(default=1)
 
     class Meta:
@@ -145,3 +158,48 @@ class Comment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.author_id} on {self.request_id}"
+
+
+class Approval(models.Model):
+    """One person agreed to a request; the last one needed approves it."""
+
+    request = models.ForeignKey(Request, on_delete=models.CASCADE, related_name="approvals")
+    by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="approvals")
+    at = models.DateTimeField()
+    granted_gpus = models.PositiveIntegerField()
+    note = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["at", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["request", "by"], name="nobody_agrees_twice")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.by_id} agreed to {self.request_id}"
+
+
+class ApprovalRule(models.Model):
+    """So many people have to agree to a request that reaches every figure given here.
+
+    A figure that is null is reached by all. Of the rules a request meets the strictest counts.
+    """
+
+    pool = models.ForeignKey(
+        Pool, on_delete=models.CASCADE, null=True, blank=True, related_name="approval_rules"
+    )
+    min_gpus = models.PositiveIntegerField(null=True, blank=True)
+    min_hours = models.PositiveIntegerField(null=True, blank=True)
+    min_cost_micro = models.BigIntegerField(null=True, blank=True)
+    approvals = models.PositiveSmallIntegerField()
+
+    class Meta:
+        ordering = ["pool_id", "approvals", "id"]
+        constraints = [
+            models.CheckConstraint(
+                name="approval_rule_needs_two_at_most", condition=Q(approvals__lte=2)
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.approvals} in {self.pool_id}"

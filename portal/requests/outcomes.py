@@ -8,17 +8,23 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from portal.common import formats
 from portal.common import forms as common_forms
 from portal.common.errors import Invalid, Refusal
-from portal.requests import kinds, services
+from portal.requests import approving, kinds, services
 from portal.requests.forms import AskForm
 from portal.requests.models import Request, RequestKind, RequestState
 from portal.reservations.models import ReservationState
 from portal.teams.models import User
 
-MENDABLE = frozenset({"overcommitted", "above_limit", "guarantee_exceeded", "guarantee_fenced"})
+MENDABLE = frozenset(
+    {
+        "overcommitted", "above_limit", "guarantee_exceeded", "guarantee_fenced", "too_long",
+        "too_early", "stacked", "extended_too_early",
+    }
+)  # fmt: skip
 
 
 def save(
@@ -62,6 +68,12 @@ def told(row: Request, now: datetime) -> str:
     match RequestState(row.state):
         case RequestState.DRAFT:
             return _("Saved as a draft. Nobody decides it until you submit it.")
+        case RequestState.SUBMITTED if (left := approving.still_needed(row)) < row.approvals_needed:
+            return ngettext(
+                "Agreed. %(count)s more person has to agree before it is approved.",
+                "Agreed. %(count)s more people have to agree before it is approved.",
+                left,
+            ) % {"count": left}
         case RequestState.SUBMITTED:
             return _(
                 "Submitted. An admin decides; until then it is a soft hold, which lapses on "
@@ -80,16 +92,22 @@ def told(row: Request, now: datetime) -> str:
 
 
 def _approved(row: Request, now: datetime) -> str:
-    if row.kind == RequestKind.QUOTA:
-        return _("Approved: %(gpus)s GPUs guaranteed. The next tick shares them out.") % {
-            "gpus": row.granted_gpus
-        }
-    begins = max(row.starts_at or now, now)
-    return _("Approved: %(gpus)s GPUs. Reservation R-%(id)s is on the calendar from %(when)s.") % {
-        "gpus": row.granted_gpus,
-        "id": row.reservation_id,
-        "when": formats.when(begins, now),
-    }
+    words = {"gpus": row.granted_gpus, "id": row.reservation_id}
+    match RequestKind(row.kind):
+        case RequestKind.QUOTA:
+            return _("Approved: %(gpus)s GPUs guaranteed. The next tick shares them out.") % words
+        case RequestKind.SLA:
+            return _("Approved: the promise holds for jobs that come from then on.")
+        case RequestKind.EXTENSION:
+            ends = {**words, "when": formats.when(row.ends_at or now, now)}
+            return _("Approved: reservation R-%(id)s ends on %(when)s now.") % ends
+        case RequestKind.GIVE_BACK:
+            return _("Done: what is left of reservation R-%(id)s is free for others.") % words
+    begins = {**words, "when": formats.when(max(row.starts_at or now, row.decided_at or now), now)}
+    return (
+        _("Approved: %(gpus)s GPUs. Reservation R-%(id)s is on the calendar from %(when)s.")
+        % begins
+    )
 
 
 def told_released(state: ReservationState) -> str:

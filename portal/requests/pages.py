@@ -13,7 +13,17 @@ from django.utils.translation import gettext as _
 
 from portal.common import formats
 from portal.common.errors import Missing
-from portal.requests import examining, history, kinds, line, quota_figures, selectors, words
+from portal.requests import (
+    approving,
+    drafts,
+    examining,
+    history,
+    kinds,
+    line,
+    quota_figures,
+    selectors,
+    words,
+)
 from portal.requests.forms import CommentForm, DecisionForm
 from portal.requests.models import Request, RequestKind, RequestState
 from portal.requests.quota_figures import FIGURES
@@ -94,6 +104,8 @@ def of_request(
         examined = examining.examine_late(row, now, with_price=sees_cost)
     decides = access.holds(DECIDE, team_id=row.team_id)
     own = access.user_id in (row.requested_by_id, row.submitted_by_id)
+    agreed = approving.list_agreed(request_id=row.pk)
+    has_agreed = any(one.by_id == access.user_id for one in agreed)
     submitted = row.state == RequestState.SUBMITTED and not lapsed
     asks = access.holds(ASK, team_id=row.team_id)
     return {
@@ -107,13 +119,16 @@ def of_request(
         "examined": examined,
         "sees_cost": sees_cost,
         "sees_work": access.holds(WORK, team_id=row.team_id),
-        "may_decide": submitted and decides and not own,
+        "may_decide": submitted and decides and not own and not has_agreed,
+        "has_agreed": submitted and has_agreed,
         "own_decision": submitted and decides and own,
         "may_edit": asks and row.state == RequestState.DRAFT,
         "may_cancel": asks and row.state in OPEN and not lapsed,
         "may_release": asks,
         "may_ask_again": asks and row.state not in OPEN,
-        "decision": decision or _decision(row),
+        "decision": decision or decision_of(row),
+        "agreed": agreed,
+        "more_to_agree": max(0, row.approvals_needed - len(agreed)),
         "comment_form": comment or CommentForm(),
         "comments": selectors.list_comments(request_id=row.pk),
         **_became(row, now),
@@ -134,13 +149,21 @@ def _became(row: Request, now: datetime) -> dict[str, Any]:
     }
 
 
+AGAIN: Mapping[RequestKind, tuple[str, tuple[str, ...]]] = {
+    RequestKind.RESERVATION: (
+        "requests:reserve", ("team_id", "pool_id", "gpus", "gpus_per_node", "source", "reason"),
+    ),
+    RequestKind.EXTENSION: ("requests:extension", ("about_id", "reason")),
+    RequestKind.GIVE_BACK: ("requests:give-back", ("about_id", "reason")),
+    RequestKind.QUOTA: ("requests:quota", ("team_id", "pool_id", *FIGURES)),
+    RequestKind.SLA: ("requests:sla", ("team_id", "pool_id", "tier_id", "reason")),
+}  # fmt: skip
+
+
 def again_url(row: Request) -> str:
     """The form of its kind, filled in with what was asked but for the time."""
-    quota = row.kind == RequestKind.QUOTA
-    figures = FIGURES if quota else ("gpus", "gpus_per_node", "source", "reason")
-    page = "requests:quota" if quota else "requests:reserve"
-    names = ("team_id", "pool_id", *figures)
-    values = {name.removesuffix("_id"): getattr(row, name) for name in names}
+    page, columns = AGAIN[RequestKind(row.kind)]
+    values = {drafts.input_of(name): getattr(row, name) for name in columns}
     known = {name: value for name, value in values.items() if value not in (None, "")}
     return f"{reverse(page)}?{urlencode(known)}"
 
@@ -148,8 +171,13 @@ def again_url(row: Request) -> str:
 def asked(row: Request, now: datetime) -> list[tuple[str, str]]:
     """What was asked, as words and values."""
     pairs = [(_("Team"), row.team.name), (_("Pool"), row.pool.name)]
-    if row.kind == RequestKind.QUOTA:
-        return pairs + _figures(row, now)
+    match RequestKind(row.kind):
+        case RequestKind.QUOTA:
+            return pairs + _figures(row, now)
+        case RequestKind.SLA:
+            return pairs + _tier(row, now)
+        case RequestKind.EXTENSION | RequestKind.GIVE_BACK:
+            return pairs + _about(row, now)
     shape = _("on each node %(gpus)s") % {"gpus": row.gpus_per_node}
     pairs.append((_("GPUs"), f"{words.gpus(row)}{f', {shape}' if row.gpus_per_node else ''}"))
     if row.source in Source.values:
@@ -159,6 +187,28 @@ def asked(row: Request, now: datetime) -> list[tuple[str, str]]:
         pairs.append((_("Length"), formats.duration(row.ends_at - row.starts_at)))
     pairs.append((_("Asked in the zone"), row.zone))
     return pairs
+
+
+def _about(row: Request, now: datetime) -> list[tuple[str, str]]:
+    """Which reservation, and its end as it was and would be."""
+    pairs = [
+        (_("Reservation"), f"R-{row.about_id}" if row.about_id else "?"),
+        (_("GPUs"), words.gpus(row)),
+    ]
+    if row.starts_at is not None:
+        pairs.append((_("It ended on"), formats.when(row.starts_at, now)))
+    ends = formats.when(row.ends_at, now) if row.ends_at else _("at once")
+    return [*pairs, (_("New end"), ends)]
+
+
+def _tier(row: Request, now: datetime) -> list[tuple[str, str]]:
+    """Which tier, and from when until when."""
+    begins = formats.when(row.starts_at, now) if row.starts_at else _("as soon as it is approved")
+    ends = formats.when(row.ends_at, now) if row.ends_at else _("until it is changed")
+    tier = "?"
+    if row.tier is not None:
+        tier = f"{row.tier.name} · {formats.duration(row.tier.target_wait_seconds)}"
+    return [(_("Tier"), tier), (_("From"), begins), (_("Until"), ends)]
 
 
 def _figures(row: Request, now: datetime) -> list[tuple[str, str]]:
@@ -206,5 +256,7 @@ def _begins_late(row: Request, now: datetime) -> bool:
     return row.starts_at is not None and row.starts_at <= now
 
 
-def _decision(row: Request) -> DecisionForm:
-    return DecisionForm(initial={"granted_gpus": words.asked_gpus(row), "version": row.version})
+def decision_of(row: Request, data: Mapping[str, Any] | None = None) -> DecisionForm:
+    """The form of whoever decides; a number of GPUs only where a part can be granted."""
+    initial = {"granted_gpus": words.asked_gpus(row), "version": row.version}
+    return DecisionForm(data, initial=initial, in_part=kinds.of(row).in_part)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from portal.quotas import permissions as quotas
 from portal.requests.models import Request
+from portal.slas import permissions as slas
 from portal.teams.models import Team
 from portal.teams.permissions import (
     ANY_ROLE,
@@ -18,6 +19,7 @@ from portal.teams.permissions import (
     Unknown,
     anywhere,
     of_team,
+    organisation,
 )
 
 
@@ -42,6 +44,9 @@ RULES: dict[str, Rule] = {
     "requests:reserve": anywhere(write=ASK),
     "requests:check": anywhere(read=ASK),
     "requests:quota": anywhere(read=ASK, write=ASK),
+    "requests:extension": anywhere(read=ASK, write=ASK),
+    "requests:give-back": anywhere(read=ASK, write=ASK),
+    "requests:sla": anywhere(read=ASK, write=ASK),
     "requests:list": anywhere(),
     "requests:detail": _READ,
     "requests:edit": _ASK,
@@ -51,6 +56,10 @@ RULES: dict[str, Rule] = {
     "requests:reject": _DECIDE,
     "requests:release": _ASK,
     "requests:comment": _TALK,
+    "requests:slas": anywhere(),
+    "requests:sla-set": anywhere(read=DECIDE, write=DECIDE),
+    "requests:tiers": organisation(read=DECIDE, write=DECIDE),
+    "requests:breach": of_team(slas.team_of, read=ASK, write=ASK),
     "requests:quotas": anywhere(),
     "requests:quota-pool": anywhere(read=DECIDE, write=DECIDE),
     "requests:quota-effects": anywhere(read=DECIDE, write=DECIDE),

@@ -16,6 +16,14 @@ from portal.teams.permissions import COST
 from portal.teams.selectors import Access
 
 RESERVATION = ("gpus", "gpus_per_node", "source", "starts_at", "ends_at", "zone")
+COLUMNS: dict[RequestKind, tuple[str, ...]] = {
+    RequestKind.RESERVATION: RESERVATION,
+    RequestKind.EXTENSION: ("about_id", *RESERVATION),
+    RequestKind.GIVE_BACK: ("about_id", "gpus", "ends_at", "zone"),
+    RequestKind.QUOTA: (*FIGURES, "starts_at"),
+    RequestKind.SLA: ("tier_id", "starts_at", "ends_at", "zone"),
+}
+NAMES = {"about_id": "about", "tier_id": "tier"}
 
 
 def text(at: datetime | None) -> str | None:
@@ -25,7 +33,7 @@ def text(at: datetime | None) -> str | None:
 
 def request(row: Request, access: Access, now: datetime) -> dict[str, Any]:
     """One request; what it costs only for those who may see it."""
-    names = RESERVATION if row.kind == RequestKind.RESERVATION else (*FIGURES, "starts_at")
+    columns = COLUMNS[RequestKind(row.kind)]
     shown: dict[str, Any] = {
         "id": row.pk,
         "kind": row.kind,
@@ -36,7 +44,7 @@ def request(row: Request, access: Access, now: datetime) -> dict[str, Any]:
         "requested_by": row.requested_by_id,
         "submitted_by": row.submitted_by_id,
         "reason": row.reason,
-        **{name: plain(getattr(row, name)) for name in names},
+        **{NAMES.get(name, name): plain(getattr(row, name)) for name in columns},
         "granted_gpus": row.granted_gpus,
         "created_at": text(row.created_at),
         "submitted_at": text(row.submitted_at),
@@ -47,6 +55,8 @@ def request(row: Request, access: Access, now: datetime) -> dict[str, Any]:
         "decision_note": row.decision_note,
         "reservation": row.reservation_id,
         "quota": row.quota_id,
+        "sla": row.sla_id,
+        "approvals_needed": row.approvals_needed,
         "version": row.version,
     }
     if access.holds(COST, team_id=row.team_id):

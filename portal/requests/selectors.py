@@ -1,18 +1,19 @@
 """Reads of requests: soft holds, the inbox, one request with its thread and its line."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from portal.common.errors import Missing
 from portal.common.models import AuditEvent
-from portal.inventory.calendar import FOREVER
+from portal.inventory.calendar import FOREVER, Period, Span, steps
 from portal.inventory.models import Pool
 from portal.quotas import selectors as quotas
-from portal.requests.models import Comment, Request, RequestKind, RequestState
+from portal.quotas.selectors import QuotaRow
+from portal.requests.models import Approval, Comment, Request, RequestKind, RequestState
 from portal.reservations.models import Source
 from portal.teams.models import Role, User
 from portal.teams.permissions import ANY_ROLE, ASK, DECIDE
@@ -47,29 +48,42 @@ def list_soft_holds(
         rows = rows.exclude(pk=without)
     found = list(rows.order_by("id"))
     guarantees = _guarantees(pool_id, {r.team_id for r in found if r.kind == "quota"}, now)
-    holds = (_soft_hold(row, guarantees.get(row.team_id, 0), now) for row in found)
-    return [h for h in holds if h and h.starts_at < to_at and h.ends_at > from_at]
+    holds = (hold for row in found for hold in _soft_holds(row, guarantees, now))
+    return [h for h in holds if h.starts_at < to_at and h.ends_at > from_at]
 
 
-def _soft_hold(row: Request, guaranteed: int, now: datetime) -> SoftHold | None:
+def _soft_holds(
+    row: Request, guarantees: Mapping[int, list[QuotaRow]], now: datetime
+) -> Iterator[SoftHold]:
+    """What it would add; a quota change by what will be guaranteed while it holds."""
     begins = max(row.starts_at or now, now)
     if row.kind == RequestKind.QUOTA:
-        gpus, ends_at = (row.guaranteed or 0) - guaranteed, FOREVER
-    elif row.source == Source.POOL and row.ends_at is not None:
-        gpus, ends_at = row.gpus or 0, row.ends_at
+        window = Period(begins, FOREVER)
+        held = guarantees.get(row.team_id, [])
+        spans = (Span(q.valid_from, q.valid_to or FOREVER, q.guaranteed) for q in held)
+        parts = [
+            (step.from_at, step.to_at, (row.guaranteed or 0) - step.gpus)
+            for step in steps(spans, window)
+        ]
+    elif row.kind in TAKING and row.source == Source.POOL and row.ends_at is not None:
+        parts = [(begins, row.ends_at, row.gpus or 0)]
     else:
-        return None
-    if gpus <= 0:
-        return None
-    return SoftHold(row.pk, RequestKind(row.kind), row.team_id, gpus, begins, ends_at)
+        parts = []
+    for from_at, to_at, gpus in parts:
+        if gpus > 0 and from_at < to_at:
+            yield SoftHold(row.pk, RequestKind(row.kind), row.team_id, gpus, from_at, to_at)
 
 
-def _guarantees(pool_id: int, team_ids: Iterable[int], now: datetime) -> dict[int, int]:
+TAKING = (RequestKind.RESERVATION, RequestKind.EXTENSION)
+"""Kinds that take GPUs of a pool for a time."""
+
+
+def _guarantees(pool_id: int, team_ids: Iterable[int], now: datetime) -> dict[int, list[QuotaRow]]:
     wanted = list(team_ids)
-    if not wanted:
-        return {}
-    found = quotas.list_quotas(at=now, pool_id=pool_id, team_ids=wanted)
-    return {row.team_id: row.guaranteed for row in found}
+    found: dict[int, list[QuotaRow]] = {}
+    for row in quotas.list_within(wanted, pool_id, Period(now, FOREVER)) if wanted else ():
+        found.setdefault(row.team_id, []).append(row)
+    return found
 
 
 TEAM_ROLES = frozenset({Role.MEMBER, Role.LEAD})
@@ -89,7 +103,7 @@ def list_requests(*, access: Access, now: datetime, tab: Tab = Tab.ALL) -> Query
 
     WAITING is what this person may decide now, TEAMS what they and the teams they work in ask.
     """
-    rows = Request.objects.select_related("team", "pool", "requested_by").order_by("-id")
+    rows = Request.objects.select_related("team", "pool", "requested_by", "tier").order_by("-id")
     rows = rows.filter(_in_teams(access.teams(ANY_ROLE)))
     mine = Q(requested_by_id=access.user_id)
     rows = rows.filter(~Q(state=RequestState.DRAFT) | mine | _in_teams(access.teams(ASK)))
@@ -106,11 +120,12 @@ def count_to_decide(*, access: Access, now: datetime) -> int:
 
 
 def _to_decide(access: Access, now: datetime) -> Q:
-    """Submitted, not lapsed, in reach of an admin who neither asked nor submitted it."""
+    """Submitted, not lapsed, for an admin who neither asked, submitted nor agreed already."""
     theirs = Q(requested_by_id=access.user_id) | Q(submitted_by_id=access.user_id)
     not_lapsed = Q(expires_at__isnull=True) | Q(expires_at__gt=now)
     submitted = Q(state=RequestState.SUBMITTED)
-    return submitted & not_lapsed & ~theirs & _in_teams(access.teams(DECIDE))
+    agreed = Exists(Approval.objects.filter(request_id=OuterRef("pk"), by_id=access.user_id))
+    return submitted & not_lapsed & ~theirs & ~agreed & _in_teams(access.teams(DECIDE))
 
 
 def _in_teams(team_ids: frozenset[int] | None) -> Q:
@@ -125,7 +140,11 @@ def list_pool_names() -> list[tuple[int, str]]:
 def get_request(*, request_id: int) -> Request:
     """One request with the people and things it names. Raises `Missing`."""
     people = ("requested_by", "submitted_by", "decided_by", "cancelled_by")
-    row = Request.objects.select_related("team", "pool", *people).filter(pk=request_id).first()
+    row = (
+        Request.objects.select_related("team", "pool", "about", "tier", *people)
+        .filter(pk=request_id)
+        .first()
+    )
     if row is None:
         raise Missing
     return row
@@ -165,6 +184,8 @@ def list_events(*, request: Request) -> list[Event]:
         wanted |= Q(target_type="reservation", target_id=request.reservation_id)
     if request.quota_id:
         wanted |= Q(target_type="quota", target_id=request.quota_id)
+    if request.sla_id:
+        wanted |= Q(target_type="sla", target_id=request.sla_id)
     rows = list(AuditEvent.objects.filter(wanted).order_by("id"))
     people = User.objects.in_bulk({row.actor_id for row in rows if row.actor_id})
     return [

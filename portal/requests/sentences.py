@@ -13,11 +13,14 @@ from portal.requests.answers import (
     Bound,
     Displaced,
     Effect,
+    Forecast,
+    GivenBack,
     Holder,
     Price,
     QuotaAnswer,
     Rule,
     Short,
+    SlaAnswer,
     Waiting,
     Way,
     WayKind,
@@ -41,6 +44,7 @@ def of_reservation(answer: Answer, now: datetime, *, with_price: bool) -> Said:
     lines += _faults(answer.short, answer.bound, answer.names, now)
     if answer.fits:
         lines += [_effect(answer.effect, answer.names), _displaced(answer.displaced, answer.names)]
+        lines.append(_forecast(answer.forecast, answer.pool))
     if answer.waiting:
         lines.append(_waiting(answer.waiting))
     tone, head = _head(answer.fits, answer.waiting)
@@ -74,6 +78,51 @@ def of_quota(answer: QuotaAnswer, now: datetime) -> Said:
         lines.append(_waiting(answer.waiting))
     tone, head = _head(answer.fits, answer.waiting)
     return Said(tone, head, tuple(line for line in lines if line))
+
+
+def of_give_back(answer: GivenBack, now: datetime) -> Said:
+    """What others may have again."""
+    words = {
+        "gpus": answer.gpus, "id": answer.reservation_id,
+        "span": formats.span(answer.from_at, answer.to_at, now),
+    }  # fmt: skip
+    return Said(
+        "good", _("Nobody has to agree."),
+        (_("%(gpus)s GPUs of R-%(id)s would be free for others, %(span)s.") % words,),
+    )  # fmt: skip
+
+
+def of_sla(answer: SlaAnswer) -> Said:
+    """What would be promised instead of what, and how often it would have been kept."""
+    words: dict[str, object] = {
+        "tier": answer.tier, "wait": formats.duration(answer.seconds), "had": answer.had or "",
+        "had_wait": formats.duration(answer.had_seconds or 0),
+    }  # fmt: skip
+    first = (
+        _("Jobs would start within %(wait)s (%(tier)s) instead of %(had_wait)s (%(had)s).")
+        if answer.had
+        else _("Jobs would start within %(wait)s (%(tier)s); nothing is promised so far.")
+    ) % words
+    kept = answer.would
+    if kept.permille is None:
+        return Said("warn", _("Nothing to go by."), (first, _("No job came in the last 30 days.")))
+    words |= {
+        "jobs": kept.met + kept.missed, "share": formats.number(kept.permille / 10, 1),
+        "goal": formats.number(answer.goal_permille / 10, 1),
+    }  # fmt: skip
+    enough = kept.permille >= answer.goal_permille
+    return Said(
+        "good" if enough else "warn",
+        _("Would have been kept.") if enough else _("Would not have been kept."),
+        (
+            first,
+            _(
+                "Of the %(jobs)s jobs of the last 30 days %(share)s %% started in that time, those "
+                "that still wait counted; the goal is %(goal)s %%."
+            )
+            % words,
+        ),
+    )  # fmt: skip
 
 
 def way(value: Way, now: datetime, *, with_price: bool) -> str:
@@ -204,6 +253,18 @@ def _waiting(waiting: Waiting) -> str:
         words["short"] = -waiting.left
         return (say + " " + _("If all are approved, %(short)s are missing.")) % words
     return (say + " " + _("There is room for all.")) % words
+
+
+def _forecast(forecast: Forecast, pool: str) -> str:
+    if not forecast.jobs:
+        return ""
+    return ngettext(
+        "%(jobs)s job of another team is planned to start on %(pool)s in that time (%(gpus)s GPUs) "
+        "and may start later.",
+        "%(jobs)s jobs of other teams are planned to start on %(pool)s in that time (%(gpus)s GPUs) "
+        "and may start later.",
+        forecast.jobs,
+    ) % {"jobs": forecast.jobs, "gpus": forecast.gpus, "pool": pool}
 
 
 def _displaced(displaced: tuple[Displaced, ...], names: Names) -> str:

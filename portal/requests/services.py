@@ -17,9 +17,10 @@ from django.utils.translation import gettext as _
 
 from portal.common import audit
 from portal.common.errors import Conflict, Invalid, Missing, Refusal
+from portal.inventory import services as inventory
 from portal.inventory.models import Pool
-from portal.requests import history, kinds
-from portal.requests.models import Comment, Request, RequestState
+from portal.requests import approving, history, kinds
+from portal.requests.models import Approval, Comment, Request, RequestState
 from portal.reservations import selectors as reservations
 from portal.reservations import services as reservation_services
 from portal.reservations.models import ReservationState
@@ -51,6 +52,8 @@ class Asked:
     lending_limit: int | None = None
     weight: int | None = None
     per_user_limit: int | None = None
+    about_id: int | None = None
+    tier_id: int | None = None
 
 
 @transaction.atomic
@@ -103,23 +106,54 @@ def ask(
 
 @transaction.atomic
 def submit(*, request_id: int, actor_id: int, now: datetime, version: int | None = None) -> Request:
-    """Put a draft before those who decide; from now on it is a soft hold, until it lapses."""
+    """Put a draft before those who decide; from now on it is a soft hold, until it lapses.
+
+    Where nobody has to agree and nobody else asked for the same, it is approved at once; where
+    that fails, somebody has to decide after all.
+    """
     row = _find(request_id)
     _must_hold(actor_id, ASK, row.team_id, now)
     kind = kinds.of(row)
-    price = None
+    price, needed = None, 1
     if row.state == S.DRAFT:
+        kind.fill(row, now)
         _must_be_ready(row, now)
         price = kind.price(row, now)
+        needed = approving.needed(row, price[0] if price else None)
+    if needed == 0:
+        # Before the end of the audit's chain is held, as everywhere.
+        inventory.lock_pool(pool_id=row.pool_id)
     lapses_at = now + timedelta(days=settings.REQUEST_EXPIRY_DAYS)
     own_end = kind.lapses_at(row)
     _move(
         row, S.SUBMITTED, version, actor_id, submitted_at=now, submitted_by_id=actor_id,
         expires_at=lapses_at if own_end is None else min(lapses_at, own_end),
         cost_micro=price[0] if price else None, currency=price[1] if price else "",
+        approvals_needed=needed, **{name: getattr(row, name) for name in kind.columns},
     )  # fmt: skip
-    _record("requests.submitted", row, actor_id, {"asked": kinds.plain(row)})
+    _record("requests.submitted", row, actor_id, {"asked": kinds.plain(row), "needs": needed})
+    if needed == 0 and not _approve_by_rule(_find(request_id), actor_id, now):
+        Request.objects.filter(pk=request_id).update(approvals_needed=1)
     return _find(request_id)
+
+
+def _approve_by_rule(row: Request, actor_id: int, now: datetime) -> bool:
+    """Make the change nobody has to agree to; false where it cannot be made just so."""
+    if approving.is_in_the_way(row, now):
+        return False
+    kind = kinds.of(row)
+    try:
+        with transaction.atomic():
+            granted = kind.grant(row, None, now)
+            became = dict(kind.carry_out(row, granted, actor_id, now))
+            _move(row, S.APPROVED, None, actor_id, decided_at=now, granted_gpus=granted, **became)
+            _record(
+                "requests.approved", row, None,
+                {"granted_gpus": granted, "by_rule": True, **became},
+            )  # fmt: skip
+    except Conflict:
+        return False
+    return True
 
 
 @transaction.atomic
@@ -132,22 +166,49 @@ def approve(
     note: str = "",
     version: int | None = None,
 ) -> Request:
-    """Agree, to all or to a part, and make the change.
+    """Agree, to all or to a part, and make the change once as many have agreed as have to.
 
-    Raises `Refusal` to whoever asked or submitted it, and whatever the change itself raises, such
-    as `Conflict` "overcommitted" with numbers: then nothing has moved.
+    Raises `Refusal` to whoever asked, submitted or agreed already, and whatever the change itself
+    raises, such as `Conflict` "overcommitted" with numbers: then nothing has moved.
     """
     row = _decidable(request_id, actor_id, now)
     kind = kinds.of(row)
-    granted = kind.grant(row, granted_gpus, now) if row.state == S.SUBMITTED else 0
+    agreed = approving.list_agreed(request_id=row.pk)
+    if row.state == S.SUBMITTED and any(one.by_id == actor_id for one in agreed):
+        raise Refusal(
+            _("You have agreed already. Somebody else has to as well."), code="already_agreed"
+        )
+    granted = 0
+    if row.state == S.SUBMITTED:
+        so_far = min((one.granted_gpus for one in agreed), default=None)
+        granted = kind.grant(row, so_far if granted_gpus is None else granted_gpus, now)
+        _not_above(granted, so_far)
+    text = _text(note, "note")
+    if row.state == S.SUBMITTED and len(agreed) + 1 < row.approvals_needed:
+        _move(row, S.SUBMITTED, version, actor_id, stays=True)
+        _agree(row, actor_id, granted, text, now)
+        _record("requests.agreed", row, actor_id, {"granted_gpus": granted})
+        return _find(request_id)
     _move(
         row, S.APPROVED, version, actor_id, decided_at=now, decided_by_id=actor_id,
-        granted_gpus=granted, decision_note=_text(note, "note"),
+        granted_gpus=granted, decision_note=text,
     )  # fmt: skip
+    _agree(row, actor_id, granted, text, now)
     became = dict(kind.carry_out(row, granted, actor_id, now))
     Request.objects.filter(pk=row.pk).update(**became)
     _record("requests.approved", row, actor_id, {"granted_gpus": granted, **became})
     return _find(request_id)
+
+
+def _agree(row: Request, actor_id: int, granted: int, note: str, now: datetime) -> None:
+    Approval.objects.create(request=row, by_id=actor_id, at=now, granted_gpus=granted, note=note)
+
+
+def _not_above(granted: int, so_far: int | None) -> None:
+    """The next one to agree never grants more than the one before."""
+    if so_far is not None and granted > so_far:
+        say = _("%(gpus)s GPUs were agreed to so far: grant no more than that.") % {"gpus": so_far}
+        raise Invalid(say, code="cannot_grant", fields={"granted_gpus": say})
 
 
 @transaction.atomic
@@ -249,10 +310,21 @@ def _decidable(request_id: int, actor_id: int, now: datetime) -> Request:
 
 
 def _move(
-    row: Request, to: RequestState | None, version: int | None, actor_id: int, **columns: object
+    row: Request,
+    to: RequestState | None,
+    version: int | None,
+    actor_id: int,
+    *,
+    stays: bool = False,
+    **columns: object,
 ) -> None:
-    """Win the row or raise `Conflict`; `to` None changes a draft and leaves it one."""
+    """Win the row or raise `Conflict`; `to` None changes a draft and leaves it one.
+
+    With `stays` it stays where it is, as while more people have to agree.
+    """
     may_come_from = [S.DRAFT] if to is None else history.sources(to)
+    if stays:
+        may_come_from = [row.state]
     rows = Request.objects.filter(pk=row.pk, state__in=may_come_from)
     if version is not None:
         rows = rows.filter(version=version)
@@ -272,6 +344,7 @@ def _draft(asked: Asked, actor_id: int, now: datetime) -> Request:
     )  # fmt: skip
     for name in kinds.of(row).columns:
         setattr(row, name, getattr(asked, name))
+    kinds.of(row).fill(row, now)
     return row
 
 

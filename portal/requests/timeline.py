@@ -19,7 +19,6 @@ from portal.inventory import selectors as inventory
 from portal.inventory.models import CommitmentKind
 from portal.requests import selectors
 from portal.requests.board import Ask
-from portal.requests.models import RequestKind
 from portal.reservations import selectors as reservations
 from portal.reservations.models import Source
 from portal.teams.permissions import ANY_ROLE
@@ -192,7 +191,7 @@ def _soft_holds(pool_id: int, view: View, now: datetime, access: Access) -> Iter
     for hold in selectors.list_soft_holds(
         pool_id=pool_id, from_at=view.from_at, to_at=view.to_at, now=now
     ):
-        if hold.kind == RequestKind.RESERVATION:
+        if hold.kind in selectors.TAKING:
             yield Block(
                 what=_("Asked for, not decided"), team_id=hold.team_id, gpus=hold.gpus,
                 starts_at=hold.starts_at, ends_at=hold.ends_at, grain=drawing.DASHED,

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from portal.requests import api
-from portal.requests.views import inbox, matrix, moves, quota, reserve
+from portal.requests.views import inbox, matrix, moves, quota, reserve, slas
 
 app_name = "requests"
 page_patterns = [
@@ -11,6 +11,9 @@ page_patterns = [
     path("reserve/check/", reserve.check, name="check"),
     path("requests/", inbox.inbox, name="list"),
     path("requests/quota/", quota.quota, name="quota"),
+    path("requests/extension/", quota.extension, name="extension"),
+    path("requests/give-back/", quota.give_back, name="give-back"),
+    path("requests/sla/", quota.sla, name="sla"),
     path("requests/<int:request_id>/", inbox.detail, name="detail"),
     path("requests/<int:request_id>/edit/", quota.edit, name="edit"),
     path("requests/<int:request_id>/submit/", moves.submit, name="submit"),
@@ -19,6 +22,10 @@ page_patterns = [
     path("requests/<int:request_id>/reject/", moves.reject, name="reject"),
     path("requests/<int:request_id>/release/", moves.release, name="release"),
     path("requests/<int:request_id>/comments/", moves.comment, name="comment"),
+    path("slas/", slas.show, name="slas"),
+    path("slas/set/", slas.give, name="sla-set"),
+    path("slas/tiers/", slas.tiers, name="tiers"),
+    path("slas/breaches/<int:breach_id>/", slas.breach, name="breach"),
     path("quotas/", matrix.show, name="quotas"),
     path("quotas/pools/<int:pool_id>/", matrix.pool, name="quota-pool"),
     path("quotas/pools/<int:pool_id>/effects/", matrix.look, name="quota-effects"),

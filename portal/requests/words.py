@@ -31,9 +31,24 @@ def gpus(row: Request) -> str:
 
 def what(row: Request, now: datetime) -> str:
     """The asking as one phrase."""
-    words = {"gpus": asked_gpus(row) if asked_gpus(row) is not None else "?", "pool": row.pool.name}
-    if row.kind == RequestKind.QUOTA:
-        return _("Guarantee of %(gpus)s GPUs of %(pool)s") % words
+    words: dict[str, object] = {
+        "gpus": asked_gpus(row) if asked_gpus(row) is not None else "?",
+        "pool": row.pool.name,
+        "id": f"R-{row.about_id}" if row.about_id else "?",
+        "tier": row.tier.name if row.tier else "?",
+        "until": formats.when(row.ends_at, now) if row.ends_at else "?",
+    }
+    match RequestKind(row.kind):
+        case RequestKind.QUOTA:
+            return _("Guarantee of %(gpus)s GPUs of %(pool)s") % words
+        case RequestKind.SLA:
+            return _("SLA %(tier)s in %(pool)s") % words
+        case RequestKind.EXTENSION:
+            return _("%(id)s longer, until %(until)s") % words
+        case RequestKind.GIVE_BACK if row.ends_at is None:
+            return _("%(id)s given back") % words
+        case RequestKind.GIVE_BACK:
+            return _("%(id)s given back on %(until)s") % words
     if row.starts_at is None or row.ends_at is None:
         return _("%(gpus)s GPUs of %(pool)s") % words
     words["span"] = formats.span(row.starts_at, row.ends_at, now)
@@ -51,7 +66,8 @@ def state(row: Request, now: datetime) -> str:
     if has_lapsed(row, now):
         return str(RequestState.EXPIRED.label)
     asked = asked_gpus(row)
-    if row.state == RequestState.APPROVED and row.granted_gpus != asked:
+    whole = asked is None or row.granted_gpus == asked
+    if row.state == RequestState.APPROVED and not whole:
         return _("Approved in part")
     return str(row.get_state_display())
 
@@ -66,6 +82,7 @@ def event(action: str) -> str:
     known = {
         "requests.drafted": _("Draft saved"),
         "requests.submitted": _("Submitted"),
+        "requests.agreed": _("Agreed; another person has to as well"),
         "requests.approved": _("Approved"),
         "requests.rejected": _("Rejected"),
         "requests.cancelled": _("Cancelled"),
@@ -76,6 +93,9 @@ def event(action: str) -> str:
         "reservations.completed": _("Reservation ended"),
         "reservations.cancelled": _("Reservation cancelled"),
         "reservations.given_back": _("Reservation given back"),
+        "reservations.extended": _("Reservation extended"),
+        "reservations.shortened": _("Reservation ends earlier"),
         "quotas.changed": _("Quota changed"),
+        "slas.set": _("SLA changed"),
     }
     return known.get(action, action)

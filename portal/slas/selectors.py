@@ -58,11 +58,7 @@ def list_kept(*, from_at: datetime, now: datetime) -> dict[int, Kept]:
     counts: dict[int, list[int]] = {}
     for sla, until, due, started in _waits(from_at, now):
         found = counts.setdefault(sla.id, [0, 0, 0, 0])
-        if until > due:
-            found[1] += 1
-            found[2] += not started and until == now
-        else:
-            found[0 if started else 3] += 1
+        _count(found, until, due, now, started=started)
     return {sla_id: Kept(*found) for sla_id, found in counts.items()}
 
 
@@ -80,6 +76,31 @@ def _waits(from_at: datetime, now: datetime) -> Iterator[tuple[SlaRow, datetime,
         if sla is not None:
             due = submitted + sla.target_wait_seconds * SECOND
             yield sla, scheduled or ended or now, due, scheduled is not None
+
+
+def count_within(
+    *, team_id: int, pool_id: int, seconds: int, from_at: datetime, now: datetime
+) -> Kept:
+    """How often a target would have been kept by a team's jobs submitted from `from_at` on."""
+    jobs = Workload.objects.filter(
+        submitted_at__gte=from_at, submitted_at__lt=now, team_id=team_id, pool_id=pool_id
+    )
+    counts = [0, 0, 0, 0]
+    for submitted, scheduled, ended in jobs.values_list("submitted_at", "scheduled_at", "ended_at"):
+        until, due = scheduled or ended or now, submitted + seconds * SECOND
+        _count(counts, until, due, now, started=scheduled is not None)
+    return Kept(*counts)
+
+
+def _count(
+    counts: list[int], until: datetime, due: datetime, now: datetime, *, started: bool
+) -> None:
+    """Count one job among those met, missed, still late and undecided."""
+    if until > due:
+        counts[1] += 1
+        counts[2] += not started and until == now
+    else:
+        counts[0 if started else 3] += 1
 
 
 def query_breaches(

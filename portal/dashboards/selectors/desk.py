@@ -83,7 +83,7 @@ def _inbox(rows: QuerySet[Request]) -> list[InboxRow]:
         InboxRow(
             id=r.pk, kind=r.kind, kind_label=r.get_kind_display(), state=r.state,
             state_label=r.get_state_display(), team=TeamMark(r.team_id, r.team.name, r.team.hue),
-            pool_name=r.pool.name, gpus=r.gpus if r.kind == "reservation" else r.guaranteed,
+            pool_name=r.pool.name, gpus=r.guaranteed if r.kind == "quota" else r.gpus,
             starts_at=r.starts_at, ends_at=r.ends_at, by=str(r.requested_by),
             expires_at=r.expires_at,
         )

@@ -7,14 +7,19 @@ request from state to state: that is `services`.
 
 from datetime import datetime
 
+from portal.requests.kinds.about import Extension, GiveBack
 from portal.requests.kinds.contract import Kind
 from portal.requests.kinds.quota import QuotaChange
 from portal.requests.kinds.reservation import ReservationAsked
+from portal.requests.kinds.sla import SlaChange
 from portal.requests.models import Request, RequestKind
 
 KINDS: dict[RequestKind, Kind] = {
     RequestKind.RESERVATION: ReservationAsked(),
+    RequestKind.EXTENSION: Extension(),
+    RequestKind.GIVE_BACK: GiveBack(),
     RequestKind.QUOTA: QuotaChange(),
+    RequestKind.SLA: SlaChange(),
 }
 
 

@@ -12,6 +12,8 @@ from portal.requests.models import Request, RequestKind
 MOST = 100_000
 """No figure of a request is above this, whatever a pool holds."""
 
+MOST_APPROVALS = 2
+
 Faults = dict[str, str]
 """Input at fault → what is wrong with it, in a sentence."""
 
@@ -21,6 +23,17 @@ class Kind(Protocol):
 
     columns: frozenset[str]
     """Columns of `Request` this kind uses, besides kind, team, pool and reason."""
+
+    in_part: bool
+    """Whether an approval may grant fewer GPUs than were asked for."""
+
+    def fill(self, row: Request, now: datetime) -> None:
+        """Work out the columns that follow from others."""
+        ...
+
+    def approvals(self, row: Request) -> tuple[int, int]:
+        """How many people have to agree at least and at most, whatever the rules say."""
+        ...
 
     def faults(self, row: Request, now: datetime) -> Faults:
         """What is wrong with what is there; a draft may leave things out."""

@@ -9,7 +9,7 @@ from portal.common.errors import Invalid
 from portal.quotas import selectors as quotas
 from portal.quotas import services as quota_services
 from portal.requests import quota_figures
-from portal.requests.kinds.contract import Faults, beyond_pool, whole_between
+from portal.requests.kinds.contract import MOST_APPROVALS, Faults, beyond_pool, whole_between
 from portal.requests.kinds.reservation import SLACK
 from portal.requests.models import Request
 from portal.requests.quota_figures import FIGURES
@@ -19,6 +19,14 @@ class QuotaChange:
     """A change of a team's figures in a pool; all of them are asked for at once."""
 
     columns = frozenset({*FIGURES, "starts_at", "zone"})
+    in_part = True
+
+    def fill(self, row: Request, now: datetime) -> None:
+        """All of it is asked for."""
+
+    def approvals(self, row: Request) -> tuple[int, int]:
+        """Somebody always has to."""
+        return 1, MOST_APPROVALS
 
     def faults(self, row: Request, now: datetime) -> Faults:
         """Numbers that contradict each other, and a past beginning."""

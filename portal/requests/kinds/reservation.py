@@ -1,7 +1,7 @@
 """GPUs of a pool, held for a team from one instant to another."""
 
 import zoneinfo
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
@@ -9,10 +9,12 @@ from django.utils.translation import gettext as _
 from portal.common.errors import Invalid
 from portal.requests import pricing
 from portal.requests.board import Ask
-from portal.requests.kinds.contract import Faults, beyond_pool, whole_between
+from portal.requests.kinds.contract import MOST_APPROVALS, Faults, beyond_pool, whole_between
 from portal.requests.models import Request
+from portal.reservations import rules as booking
 from portal.reservations import services as reservations
 from portal.reservations.models import Source
+from portal.reservations.rules import Broken
 
 LONGEST = timedelta(days=366)
 SLACK = timedelta(minutes=5)
@@ -23,11 +25,20 @@ class ReservationAsked:
     """A reservation."""
 
     columns = frozenset({"gpus", "gpus_per_node", "source", "starts_at", "ends_at", "zone"})
+    in_part = True
+
+    def fill(self, row: Request, now: datetime) -> None:
+        """All of it is asked for."""
+
+    def approvals(self, row: Request) -> tuple[int, int]:
+        """Nobody within the team's own guarantee, else whoever the rules want."""
+        return 0, 0 if row.source == Source.GUARANTEE else MOST_APPROVALS
 
     def faults(self, row: Request, now: datetime) -> Faults:
-        """Numbers, shape, source, zone and times."""
+        """Numbers, shape, source, zone, times, and the pool's rules."""
         found = whole_between(row, ("gpus", "gpus_per_node"), 1, _("Ask for at least one GPU."))
-        return {**found, **_shape_faults(row), **_place_faults(row), **_time_faults(row, now)}
+        found |= {**_shape_faults(row), **_place_faults(row), **_time_faults(row, now)}
+        return found or _rule_faults(row, now)
 
     def missing(self, row: Request, now: datetime) -> Faults:
         """GPUs, a start and an end."""
@@ -90,6 +101,25 @@ def filled(row: Request) -> tuple[int, datetime, datetime]:
 
 def _cannot_grant(say: str) -> Invalid:
     return Invalid(say, code="cannot_grant", fields={"granted_gpus": say})
+
+
+def broken(rules: Iterable[Broken]) -> Faults:
+    """Broken rules beside the inputs at fault."""
+    found: Faults = {}
+    for rule in rules:
+        found[rule.field] = f"{found.get(rule.field, '')} {rule.say}".strip()
+    return found
+
+
+def _rule_faults(row: Request, now: datetime) -> Faults:
+    if row.starts_at is None or row.ends_at is None:
+        return {}
+    return broken(
+        booking.list_broken(
+            team_id=row.team_id, pool_id=row.pool_id, starts_at=max(row.starts_at, now),
+            ends_at=row.ends_at, now=now,
+        )
+    )  # fmt: skip
 
 
 def _shape_faults(row: Request) -> Faults:

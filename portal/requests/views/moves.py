@@ -21,62 +21,25 @@ from portal.teams.models import User
 @require_POST
 def submit(request: HttpRequest, request_id: int) -> HttpResponse:
     """Put a draft before those who decide."""
-    return _move(
-        request,
-        request_id,
-        lambda: services.submit(
-            request_id=request_id, actor_id=_who(request), now=clock.now(),
-            version=outcomes.version_of(request.POST),
-        ),
-    )  # fmt: skip
+    return _plain(request, request_id, services.submit)
 
 
 @require_POST
 def cancel(request: HttpRequest, request_id: int) -> HttpResponse:
     """Take a request back."""
-    return _move(
-        request,
-        request_id,
-        lambda: services.cancel(
-            request_id=request_id, actor_id=_who(request), now=clock.now(),
-            version=outcomes.version_of(request.POST),
-        ),
-    )  # fmt: skip
+    return _plain(request, request_id, services.cancel)
 
 
 @require_POST
 def approve(request: HttpRequest, request_id: int) -> HttpResponse:
     """Agree, to all or to a part."""
-    form = DecisionForm(request.POST)
-    if not form.is_valid():
-        return _again(request, request_id, form)
-    return _move(
-        request,
-        request_id,
-        lambda: services.approve(
-            request_id=request_id, actor_id=_who(request), now=clock.now(),
-            granted_gpus=form.cleaned_data["granted_gpus"], note=form.cleaned_data["note"],
-            version=form.cleaned_data["version"],
-        ),
-        form,
-    )  # fmt: skip
+    return _decide(request, request_id, services.approve, ("granted_gpus", "note", "version"))
 
 
 @require_POST
 def reject(request: HttpRequest, request_id: int) -> HttpResponse:
     """Say no, and why."""
-    form = DecisionForm(request.POST)
-    if not form.is_valid():
-        return _again(request, request_id, form)
-    return _move(
-        request,
-        request_id,
-        lambda: services.reject(
-            request_id=request_id, actor_id=_who(request), now=clock.now(),
-            note=form.cleaned_data["note"], version=form.cleaned_data["version"],
-        ),
-        form,
-    )  # fmt: skip
+    return _decide(request, request_id, services.reject, ("note", "version"))
 
 
 @require_POST
@@ -104,6 +67,34 @@ def comment(request: HttpRequest, request_id: int) -> HttpResponse:
         )  # fmt: skip
         return HttpResponseRedirect(f"{reverse('requests:detail', args=[request_id])}#thread")
     return _again(request, request_id, comment_form=form)
+
+
+def _plain(request: HttpRequest, request_id: int, act: Callable[..., Request]) -> HttpResponse:
+    """A move that takes nothing but the version it was made from."""
+    return _move(
+        request,
+        request_id,
+        lambda: act(
+            request_id=request_id, actor_id=_who(request), now=clock.now(),
+            version=outcomes.version_of(request.POST),
+        ),
+    )  # fmt: skip
+
+
+def _decide(
+    request: HttpRequest, request_id: int, act: Callable[..., Request], names: tuple[str, ...]
+) -> HttpResponse:
+    """A move of whoever decides, with what the form says of these names."""
+    form = pages.decision_of(pages.find(request_id), request.POST)
+    if not form.is_valid():
+        return _again(request, request_id, form)
+    said = {name: form.cleaned_data[name] for name in names}
+    return _move(
+        request,
+        request_id,
+        lambda: act(request_id=request_id, actor_id=_who(request), now=clock.now(), **said),
+        form,
+    )
 
 
 def _move(

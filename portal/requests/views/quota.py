@@ -1,21 +1,26 @@
-"""The form that asks for other figures in a pool, and the draft of either kind opened again."""
+"""The forms of all that is asked for but a slot, and the draft of any kind opened again."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from portal.common import clock
+from portal.common.errors import Invalid
 from portal.inventory import selectors as inventory
 from portal.requests import asking, drafts, examining, outcomes, pages, quota_figures
 from portal.requests.forms import AskForm
 from portal.requests.models import Request, RequestKind, RequestState
 from portal.teams import selectors as teams
 from portal.teams.middleware import access_of
+from portal.teams.permissions import ASK
+from portal.teams.selectors import Tree
 
 FORM_PAGES = ["GET", "HEAD", "POST"]
 
@@ -24,12 +29,39 @@ FORM_PAGES = ["GET", "HEAD", "POST"]
 def quota(request: HttpRequest) -> HttpResponse:
     """Ask for other figures; the form begins with what the team has now."""
     if request.method == "POST":
-        form = _form(request, RequestKind.QUOTA, request.POST)
+        return _ask(request, RequestKind.QUOTA)
+    return _page(request, _form(request, RequestKind.QUOTA, _filled_in(request)))
+
+
+@require_http_methods(FORM_PAGES)
+def extension(request: HttpRequest) -> HttpResponse:
+    """Ask that a reservation ends later."""
+    return _ask(request, RequestKind.EXTENSION)
+
+
+@require_http_methods(FORM_PAGES)
+def give_back(request: HttpRequest) -> HttpResponse:
+    """Let a reservation end earlier."""
+    return _ask(request, RequestKind.GIVE_BACK)
+
+
+@require_http_methods(FORM_PAGES)
+def sla(request: HttpRequest) -> HttpResponse:
+    """Ask for another tier."""
+    return _ask(request, RequestKind.SLA)
+
+
+def _ask(request: HttpRequest, kind: RequestKind) -> HttpResponse:
+    """Show a kind's form, look at what is in it, save a draft or submit it."""
+    if request.method == "POST":
+        form = _form(request, kind, request.POST)
         if outcomes.only_checks(request):
             return _page(request, form)
         done = outcomes.save(request, form, now=clock.now())
         return done or _page(request, form, status=422)
-    return _page(request, _form(request, RequestKind.QUOTA, _filled_in(request)))
+    zone = timezone.get_current_timezone_name()
+    given = {name: value for name, value in request.GET.dict().items() if value}
+    return _page(request, _form(request, kind, {"zone": zone, **given}))
 
 
 @require_http_methods(FORM_PAGES)
@@ -65,7 +97,7 @@ def _filled_in(request: HttpRequest) -> dict[str, Any]:
     zone = timezone.get_current_timezone_name()
     values: dict[str, Any] = {"zone": zone, **request.GET.dict()}
     for name in ("team", "pool"):
-        offered = [str(value) for value, _ in form.fields[name].choices]  # type: ignore[attr-defined]
+        offered = [str(value) for value, _label in form.fields[name].choices]  # type: ignore[attr-defined]
         if values.get(name, "") not in offered:
             values[name] = offered[0] if offered else ""
     if values["team"] and values["pool"]:
@@ -81,8 +113,8 @@ def _page(
     request: HttpRequest, form: AskForm, *, row: Request | None = None, status: int = 200
 ) -> HttpResponse:
     now = clock.now()
-    asked = asking.unsaved(form.asked()) if form.is_valid() else None
-    if asked is None and not form.fields["team"].choices:  # type: ignore[attr-defined]
+    asked = _asked(form, now)
+    if asked is None and not teams.list_teams(access_of(request), roles=ASK, tree=_tree(now)):
         raise Http404
     return render(
         request,
@@ -90,10 +122,46 @@ def _page(
         {
             "form": form,
             "row": row,
+            "title": _titles()[form.kind],
+            "lead": _leads().get(form.kind, ""),
             "is_quota": form.kind == RequestKind.QUOTA,
+            "is_slot": form.kind == RequestKind.RESERVATION,
             "examined": examining.examine(asked, now, with_price=True) if asked else None,
             "zone_note": pages.zone_note(),
-            "has_pools": bool(form.fields["pool"].choices),  # type: ignore[attr-defined]
+            "has_choices": form.has_choices,
         },
         status=status,
     )
+
+
+def _asked(form: AskForm, now: datetime) -> Request | None:
+    """What the form asks for, where it can be read."""
+    try:
+        return asking.unsaved(form.asked(), now)
+    except Invalid:
+        return None
+
+
+def _tree(now: datetime) -> Tree:
+    return teams.get_tree(now=now)
+
+
+def _titles() -> dict[RequestKind, str]:
+    return {
+        RequestKind.RESERVATION: _("Edit the draft"),
+        RequestKind.EXTENSION: _("Extend a reservation"),
+        RequestKind.GIVE_BACK: _("Give a reservation back early"),
+        RequestKind.QUOTA: _("Ask for another quota"),
+        RequestKind.SLA: _("Ask for another SLA"),
+    }
+
+
+def _leads() -> dict[RequestKind, str]:
+    return {
+        RequestKind.EXTENSION: _("The same GPUs for longer: only the time it adds is asked for."),
+        RequestKind.GIVE_BACK: _("What is left of it is free for others; nobody has to agree."),
+        RequestKind.QUOTA: _(
+            "All figures are asked for at once; the form begins with those that hold now."
+        ),
+        RequestKind.SLA: _("How long the team's jobs wait at most in a pool."),
+    }

@@ -116,7 +116,7 @@ def _seen(request: HttpRequest, desk: Desk, form: AskForm) -> dict[str, Any]:
     if desk.pool is None:
         return {}
     may_ask = desk.access.holds_anywhere(ASK)
-    row = asking.unsaved(form.asked()) if may_ask and form.is_valid() else None
+    row = asking.unsaved(form.asked(), desk.now) if may_ask and form.is_valid() else None
     examined = None
     if row is not None:
         priced = desk.access.holds(COST, team_id=row.team_id)

@@ -192,7 +192,7 @@ def test_a_team_one_may_not_ask_for_is_no_choice_whether_it_exists_or_not(world:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"kind": "extension"},
+        {"kind": "loan"},
         {"kind": None},
         {"gpus": "many"},
         {"gpus": True},

@@ -101,8 +101,8 @@ def test_the_effects_say_what_changes_for_whom_and_write_nothing(
     _using(world, world.vision, now, allocated=4, borrowed=0)
     _using(world, world.speech, now, allocated=9, borrowed=5)
     row = a_submitted(world, now, gpus=8)
-    lines = AuditEvent.objects.count()
     client.force_login(world.admin)
+    lines = AuditEvent.objects.count()
     part = client.post(
         reverse("requests:quota-effects", args=[world.pool.pk]),
         _typed(world, vision_guaranteed=6, vision_limit=16),
