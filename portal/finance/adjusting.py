@@ -11,15 +11,14 @@ from datetime import datetime, timedelta
 
 from django.db.models import QuerySet, Sum
 
-from portal.finance import billing, cards, measuring
+from portal.finance import billing, cards, lines, measuring
+from portal.finance.lines import LineKey
 from portal.finance.models import LineKind, Month, StatementLine, StatementState
 from portal.finance.pricing import Draft
 from portal.inventory.models import Pool
 
 LATE_FOR = timedelta(days=400)
 """A month that ended longer before is settled for good."""
-
-LineKey = tuple[int | None, str, int | None, str, int | None, datetime, datetime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +51,12 @@ def count_rows(pool_ids: Sequence[int], month: Month) -> int:
 
 
 def lines_about(month: Month) -> QuerySet[StatementLine]:
-    """Lines of closed statements about a month: its own, and later ones that adjust it."""
-    return StatementLine.objects.exclude(statement__state=StatementState.OPEN).filter(
+    """Lines computed about a closed month: its own, and later closed ones that adjust it.
+
+    Revisions are left out: what finance corrected by hand is no difference to be undone.
+    """
+    computed = StatementLine.objects.filter(statement__revision=0)
+    return computed.exclude(statement__state=StatementState.OPEN).filter(
         from_at__gte=month.starts_at, to_at__lte=month.ends_at
     )
 
@@ -84,22 +87,15 @@ def _adjustments(pool_ids: Sequence[int], month: Month) -> list[Draft]:
     billed: dict[LineKey, Draft] = {}
     for line in lines_about(month).select_related("statement"):
         draft = _as_draft(line)
-        billed[_key(draft)] = _plus(billed.get(_key(draft)), draft, 1)
+        billed[lines.key_of(draft)] = _plus(billed.get(lines.key_of(draft)), draft, 1)
     change: dict[LineKey, Draft] = {key: _plus(None, draft, -1) for key, draft in billed.items()}
     for draft in billing.work_out(pool_ids, month.starts_at, month.ends_at):
-        change[_key(draft)] = _plus(change.get(_key(draft)), draft, 1)
+        change[lines.key_of(draft)] = _plus(change.get(lines.key_of(draft)), draft, 1)
     return [
         replace(draft, kind=LineKind.ADJUSTMENT, adjusts=draft.kind.value)
         for draft in change.values()
         if draft.gpu_milli_seconds or draft.amount_micro
     ]
-
-
-def _key(draft: Draft) -> LineKey:
-    return (
-        draft.team_id, draft.kind, draft.pool_id, draft.charged_to, draft.reservation_id,
-        draft.from_at, draft.to_at,
-    )  # fmt: skip
 
 
 def _plus(before: Draft | None, draft: Draft, sign: int) -> Draft:
@@ -114,18 +110,4 @@ def _plus(before: Draft | None, draft: Draft, sign: int) -> Draft:
 
 def _as_draft(line: StatementLine) -> Draft:
     """A billed line as the draft it came from; an adjustment as what it adjusts."""
-    return Draft(
-        team_id=line.statement.team_id,
-        kind=LineKind(line.adjusts or line.kind),
-        pool_id=line.pool_id or 0,
-        from_at=line.from_at,
-        to_at=line.to_at,
-        charged_to=line.charged_to,
-        reservation_id=line.reservation_id,
-        gpu_milli_seconds=line.gpu_milli_seconds,
-        rate_micro=line.rate_micro,
-        amount_micro=line.amount_micro,
-        tax_basis_points=line.tax_basis_points,
-        rate_card_id=line.rate_card_id,
-        idle_rule=line.idle_rule,
-    )
+    return replace(lines.as_printed(line), kind=LineKind(line.adjusts or line.kind), adjusts="")

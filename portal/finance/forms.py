@@ -1,4 +1,4 @@
-"""Forms of the room: which month, and the next rate card."""
+"""Forms of the room: which month, the next rate card, what was wrong with a statement."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from portal.common import zones
 from portal.common.forms import DateTimeInput
 from portal.finance.models import IdleRule
-from portal.finance.selectors import RateCardRow, RateRow
-from portal.finance.services import NewRate
+from portal.finance.selectors import LineRow, RateCardRow, RateRow
+from portal.finance.services import Correction, NewRate
 from portal.inventory.selectors import PoolRow
 
 MULTIPLIERS = (
@@ -157,6 +157,60 @@ class RateCardForm(forms.Form):
             "tax_basis_points": int(given["tax_percent"] * 100), "idle_rule": given["idle_rule"],
             "rates": self.rates(),
         }  # fmt: skip
+
+
+class RevisionForm(forms.Form):
+    """What was wrong with each line of a final statement; what is left empty was right."""
+
+    reason = forms.CharField(
+        label=_("Why"), max_length=500, widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("It is printed on the new revision."),
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *args: Any,
+        lines: Sequence[LineRow],
+        teams: Sequence[tuple[int, str]],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.lines = list(lines)
+        for line in self.lines:
+            self.fields[f"rate_{line.id}"] = forms.DecimalField(
+                label=_("Right rate"), required=False, min_value=0, max_value=10**9,
+                decimal_places=6,
+            )  # fmt: skip
+            self.fields[f"tax_{line.id}"] = forms.DecimalField(
+                label=_("Right tax, in percent"), required=False, min_value=0, max_value=100,
+                decimal_places=2,
+            )  # fmt: skip
+            self.fields[f"team_{line.id}"] = forms.TypedChoiceField(
+                label=_("Right team"), required=False, coerce=int, empty_value=None,
+                choices=[("", _("as it is")), *teams],
+            )  # fmt: skip
+
+    def row(self, line: LineRow) -> tuple[forms.BoundField, forms.BoundField, forms.BoundField]:
+        """The fields of one line."""
+        return self[f"rate_{line.id}"], self[f"tax_{line.id}"], self[f"team_{line.id}"]
+
+    def corrections(self) -> list[Correction]:
+        """What was filled in."""
+        found = []
+        for line in self.lines:
+            rate: Decimal | None = self.cleaned_data[f"rate_{line.id}"]
+            tax: Decimal | None = self.cleaned_data[f"tax_{line.id}"]
+            team: int | None = self.cleaned_data[f"team_{line.id}"]
+            if (rate, tax, team) != (None, None, None):
+                found.append(
+                    Correction(
+                        line_id=line.id,
+                        rate_micro=None if rate is None else int(rate * 10**6),
+                        tax_basis_points=None if tax is None else int(tax * 100),
+                        team_id=team,
+                    )
+                )
+        return found
 
 
 def _key_of(rate: RateRow) -> str:

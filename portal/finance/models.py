@@ -132,7 +132,8 @@ class Statement(models.Model):
     The organisation's part holds what no team bears: unowned, idle, maintenance, down and the
     rate difference, so that all statements of a month add up to the pools' cost; it bears no tax,
     since nobody is billed. While Open its lines are computed anew; Final ones are frozen, names
-    included. `version` grows with every change and is the ETag.
+    included. `version` grows with every change and is the ETag. A correction by finance makes the
+    next revision, Final as well; the one before it is kept as superseded and counts no more.
     """
 
     month = models.ForeignKey(Month, on_delete=models.PROTECT, related_name="statements")
@@ -152,6 +153,9 @@ class Statement(models.Model):
     computed_at = models.DateTimeField(help_text="as of")
     closed_at = models.DateTimeField(null=True)
     paid_at = models.DateTimeField(null=True)
+    superseded_at = models.DateTimeField(null=True, help_text="a later revision took its place")
+    reason = models.TextField(blank=True, db_default="", help_text="why there is this revision")
+    revised_by_id = models.BigIntegerField(null=True)
     version = models.PositiveIntegerField(default=1)
 
     class Meta:
@@ -164,6 +168,16 @@ class Statement(models.Model):
                 fields=["month", "revision"],
                 condition=Q(team__isnull=True),
                 name="one_organisation_statement_a_month",
+            ),
+            models.UniqueConstraint(
+                fields=["team", "month"],
+                condition=Q(team__isnull=False, superseded_at__isnull=True),
+                name="one_standing_statement_a_month",
+            ),
+            models.UniqueConstraint(
+                fields=["month"],
+                condition=Q(team__isnull=True, superseded_at__isnull=True),
+                name="one_standing_organisation_statement",
             ),
             models.CheckConstraint(
                 name="statement_ends_after_it_begins",
@@ -220,3 +234,109 @@ class StatementLine(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.amount_micro}"
+
+
+class LineComment(models.Model):
+    """What somebody says about a statement or one of its lines; kept, never edited.
+
+    It belongs to the team's month and to a line by what the line is for, so that it outlives both
+    a new computing and a revision. Without `line_key` it is about the whole statement.
+    """
+
+    month = models.ForeignKey(Month, on_delete=models.PROTECT, related_name="comments")
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="+")
+    line_key = models.CharField(max_length=160, blank=True)
+    text = models.TextField()
+    author_id = models.BigIntegerField(null=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["at", "id"]
+        indexes = [models.Index(fields=["month", "team"], name="line_comment_by_statement")]
+
+    def __str__(self) -> str:
+        return f"{self.month_id} {self.team_id}: {self.text[:40]}"
+
+
+class BudgetPeriod(models.TextChoices):
+    """How long a budget is for before it begins anew."""
+
+    MONTH = "month", _("A month")
+    QUARTER = "quarter", _("A quarter")
+    YEAR = "year", _("A year")
+
+
+class Budget(models.Model):
+    """What a team, with all below it, may spend in each period: money or GPU-time.
+
+    Dated rows like rate cards: setting the next closes the open one. Amounts are without tax.
+    """
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="budgets")
+    period = models.CharField(max_length=8, choices=BudgetPeriod.choices)
+    amount_micro = models.BigIntegerField(null=True)
+    currency = models.CharField(max_length=3, blank=True)
+    gpu_milli_seconds = models.BigIntegerField(null=True)
+    refuses = models.BooleanField(
+        default=False, help_text="what would go beyond it cannot be asked for"
+    )
+    valid_from = models.DateTimeField()
+    valid_to = models.DateTimeField(null=True)
+    created_by_id = models.BigIntegerField(null=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["team_id", "valid_from"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team"], condition=Q(valid_to__isnull=True), name="one_open_budget_a_team"
+            ),
+            models.CheckConstraint(
+                name="budget_in_money_or_time",
+                condition=Q(amount_micro__gt=0, gpu_milli_seconds__isnull=True)
+                | Q(amount_micro__isnull=True, gpu_milli_seconds__gt=0),
+            ),
+            models.CheckConstraint(
+                name="budget_ends_after_it_begins",
+                condition=Q(valid_to__isnull=True) | Q(valid_to__gt=F("valid_from")),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.team_id} {self.period} from {self.valid_from:%F}"
+
+
+class BudgetAlert(models.Model):
+    """A budget was used to so many percent in one of its periods; noted once."""
+
+    budget = models.ForeignKey(Budget, on_delete=models.CASCADE, related_name="alerts")
+    period_starts_at = models.DateTimeField()
+    percent = models.PositiveSmallIntegerField()
+    spent = models.BigIntegerField(help_text="micro-units, or milli-GPU-seconds")
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-at", "-percent"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["budget", "period_starts_at", "percent"], name="budget_alert_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.budget_id} {self.percent} %"
+
+
+class Presentation(models.Model):
+    """How the bill is shown: one row at most, the newest settings of the organisation."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    shows_money = models.BooleanField(default=True, help_text="off: GPU-hours only, showback")
+    changed_at = models.DateTimeField()
+    changed_by_id = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints = [models.CheckConstraint(name="one_presentation", condition=Q(id=1))]
+
+    def __str__(self) -> str:
+        return "money" if self.shows_money else "GPU-hours"

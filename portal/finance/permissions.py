@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from portal.finance.models import Statement
 from portal.teams.permissions import (
+    ASK,
     BILL,
     COST,
     UNKNOWN,
@@ -29,6 +30,7 @@ def team_of(kwargs: Mapping[str, object]) -> int | Unknown | None:
 
 _READ = of_team(team_of, read=COST)
 _BILL = organisation(read=BILL, write=BILL)
+_SAY = of_team(team_of, read=COST, write=ASK | BILL)
 _PAY = of_team(team_of, read=BILL, write=BILL)
 
 RULES: dict[str, Rule] = {
@@ -37,6 +39,8 @@ RULES: dict[str, Rule] = {
     "finance:statement": _READ,
     "finance:statement-csv": _READ,
     "finance:paid": _PAY,
+    "finance:revise": _BILL,
+    "finance:comment": _SAY,
     "finance:close": _BILL,
     "finance:rates": anywhere(read=COST),
     "finance:set-rates": _BILL,
@@ -46,6 +50,8 @@ RULES: dict[str, Rule] = {
     "api-statement-detail": _READ,
     "api-statement-csv": _READ,
     "api-statement-paid": _PAY,
+    "api-statement-revise": _BILL,
+    "api-statement-comment-list": _SAY,
     "api-lost-list": anywhere(read=COST),
     "api-job-cost-list": anywhere(read=COST),
     "api-rate-card-list": Rule(anywhere().reach, read=COST, write=BILL),

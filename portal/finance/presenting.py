@@ -1,7 +1,10 @@
 """Answers of the API: amounts in micro-units, quantities in milli-GPU-seconds, words as codes."""
 
+from collections.abc import Mapping
+
 from portal.finance.models import LineKind
 from portal.finance.selectors import (
+    CommentRow,
     JobCost,
     LineRow,
     Lost,
@@ -35,7 +38,8 @@ def statement(row: StatementRow) -> Answer:
         "to": row.period_ends_at, "zone": row.zone, "revision": row.revision,
         "version": row.version, "state": row.state, "currency": row.currency,
         "total_micro": row.total_micro, "tax_micro": row.tax_micro, "as_of": row.computed_at,
-        "closed_at": row.closed_at, "paid_at": row.paid_at,
+        "closed_at": row.closed_at, "paid_at": row.paid_at, "superseded_at": row.superseded_at,
+        "reason": row.reason,
         "gpu_milli_seconds": {
             "guaranteed": row.guaranteed, "reserved": row.reserved, "borrowed": row.borrowed,
             "reserved_unused": row.reserved_unused,
@@ -47,6 +51,14 @@ def statement(row: StatementRow) -> Answer:
 def detail(found: StatementDetail) -> Answer:
     """A statement with its lines."""
     return {**statement(found.statement), "lines": [_line(row) for row in found.lines]}
+
+
+def comment(row: CommentRow, lines: Mapping[str, int]) -> Answer:
+    """A remark; `line` null is about the whole statement, or about a line that is no more."""
+    return {
+        "id": row.id, "line": lines.get(row.line_key), "text": row.text, "author": row.author,
+        "at": row.at,
+    }  # fmt: skip
 
 
 def rate_card(row: RateCardRow) -> Answer:

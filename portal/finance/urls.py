@@ -6,7 +6,7 @@ from portal.finance.api import months as months_api
 from portal.finance.api import rates as rates_api
 from portal.finance.api import statements as statements_api
 from portal.finance.api import use as use_api
-from portal.finance.views import months, rates, statements, use
+from portal.finance.views import months, rates, revising, statements, use
 
 app_name = "finance"
 page_patterns = [
@@ -17,6 +17,8 @@ page_patterns = [
     path("costs/months/<str:month>/close/", months.close, name="close"),
     path("costs/statements/<int:statement_id>/", statements.statement, name="statement"),
     path("costs/statements/<int:statement_id>.csv", statements.statement_csv, name="statement-csv"),
+    path("costs/statements/<int:statement_id>/revise/", revising.revise, name="revise"),
+    path("costs/statements/<int:statement_id>/comments/", revising.comment, name="comment"),
     path("costs/statements/<int:statement_id>/paid/", statements.paid, name="paid"),
 ]
 api_patterns = [
@@ -40,6 +42,16 @@ api_patterns = [
     ),
     path("use/lost", use_api.LostListView.as_view(), name="api-lost-list"),
     path("use/jobs", use_api.JobCostListView.as_view(), name="api-job-cost-list"),
+    path(
+        "statements/<int:statement_id>/revisions",
+        statements_api.RevisionView.as_view(),
+        name="api-statement-revise",
+    ),
+    path(
+        "statements/<int:statement_id>/comments",
+        statements_api.CommentListView.as_view(),
+        name="api-statement-comment-list",
+    ),
     path("rate-cards", rates_api.RateCardListView.as_view(), name="api-rate-card-list"),
     path("rate-cards/preview", rates_api.PreviewView.as_view(), name="api-rate-card-preview"),
     path(

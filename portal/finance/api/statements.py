@@ -1,16 +1,18 @@
 """Statements, their exports, and marking them paid."""
 
 from django.http import HttpResponseBase
+from rest_framework import serializers
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from portal.common import clock, csv
-from portal.common.api import check_if_match, etag, once
+from portal.common.api import CREATED, check_if_match, etag, once
 from portal.finance import exports, months, presenting, selectors, services
 from portal.finance.api import common
-from portal.finance.api.common import CsvRenderer
+from portal.finance.api.common import CsvRenderer, Strict
+from portal.finance.services import Correction
 from portal.inventory import parameters
 from portal.teams.middleware import access_of
 
@@ -19,7 +21,7 @@ class StatementListView(APIView):
     """Statements the asker may see, newest month first."""
 
     def get(self, request: Request) -> Response:
-        """Filter by `month` (2026-11) and `team`."""
+        """Filter by `month` (2026-11) and `team`; `revisions=1` shows replaced ones as well."""
         name = request.query_params.get("month", "")
         month_id: int | None = None
         if name:
@@ -28,6 +30,7 @@ class StatementListView(APIView):
             access_of(request._request),
             month_id=month_id,
             team_id=parameters.whole(request, "team"),
+            revisions=parameters.one_of(request, "revisions", ["1"]) is not None,
         )
         return common.page(self, request, rows, presenting.statement)
 
@@ -73,6 +76,81 @@ class PaidView(APIView):
             response = Response(presenting.detail(detail))
             response["ETag"] = etag(detail.statement.version)
             return response
+
+        return once(request, act)
+
+
+class CorrectionSerializer(Strict):
+    """What was wrong with one line; what is left out was right."""
+
+    line = serializers.IntegerField()
+    rate_micro = serializers.IntegerField(required=False, allow_null=True, default=None)
+    tax_basis_points = serializers.IntegerField(required=False, allow_null=True, default=None)
+    team = serializers.IntegerField(required=False, allow_null=True, default=None)
+
+
+class RevisionSerializer(Strict):
+    """The corrections and why."""
+
+    reason = serializers.CharField(max_length=500)
+    corrections = CorrectionSerializer(many=True)
+
+
+class RevisionView(APIView):
+    """The next revision of a final statement."""
+
+    def post(self, request: Request, statement_id: int) -> Response:
+        """`reason` and `corrections`; If-Match with the version one saw."""
+
+        def act() -> Response:
+            before = selectors.get_statement(statement_id=statement_id)
+            check_if_match(request, before.statement.version)
+            given = RevisionSerializer(data=request.data)
+            given.is_valid(raise_exception=True)
+            said = given.validated_data
+            new = services.revise_statement(
+                statement_id=statement_id,
+                corrections=[
+                    Correction(line_id=one.pop("line"), team_id=one.pop("team"), **one)
+                    for one in said["corrections"]
+                ],
+                reason=said["reason"], actor_id=common.who(request), now=clock.now(),
+            )  # fmt: skip
+            detail = selectors.get_statement(statement_id=new.pk)
+            return Response(presenting.detail(detail), status=CREATED)
+
+        return once(request, act)
+
+
+class CommentSerializer(Strict):
+    """A remark; `line` left out, it is about the whole statement."""
+
+    text = serializers.CharField()
+    line = serializers.IntegerField(required=False, allow_null=True, default=None)
+
+
+class CommentListView(APIView):
+    """What was said about a statement and its lines."""
+
+    def get(self, request: Request, statement_id: int) -> Response:
+        """Oldest first; revisions of a statement share them."""
+        detail = selectors.get_statement(statement_id=statement_id)
+        rows = list(detail.comments)
+        lines = {line.comment_key: line.id for line in detail.lines}
+        return common.page(self, request, rows, lambda row: presenting.comment(row, lines))
+
+    def post(self, request: Request, statement_id: int) -> Response:
+        """`text`, and `line` by its id."""
+
+        def act() -> Response:
+            given = CommentSerializer(data=request.data)
+            given.is_valid(raise_exception=True)
+            made = services.comment(
+                statement_id=statement_id, text=given.validated_data["text"],
+                line_id=given.validated_data["line"], actor_id=common.who(request),
+                now=clock.now(),
+            )  # fmt: skip
+            return Response({"id": made.pk, "at": made.at}, status=CREATED)
 
         return once(request, act)
 

@@ -22,6 +22,7 @@ from portal.finance.selectors.reconciliation import (
     reconcile,
 )
 from portal.finance.selectors.statements import (
+    CommentRow,
     LineRow,
     MonthRow,
     StatementDetail,
@@ -37,6 +38,7 @@ from portal.finance.selectors.waste import Cause, Lost, list_lost
 
 __all__ = [
     "Cause",
+    "CommentRow",
     "Estimate",
     "JobCost",
     "JobCosts",

@@ -118,7 +118,7 @@ def get_reconciliation(*, instant: datetime) -> Reconciliation | None:
     if month._state.adding or month.computed_at is None:
         return None
     until = month.ends_at if month.state == StatementState.FINAL else month.computed_at
-    lines = StatementLine.objects.order_by()
+    lines = StatementLine.objects.order_by().filter(statement__superseded_at__isnull=True)
     adjustments = lines.filter(kind=LineKind.ADJUSTMENT)
     own = lines.filter(statement__month=month).exclude(kind=LineKind.ADJUSTMENT)
     later = adjustments.filter(from_at__gte=month.starts_at, to_at__lte=month.ends_at)
@@ -129,7 +129,11 @@ def get_reconciliation(*, instant: datetime) -> Reconciliation | None:
         as_of=month.computed_at,
         currency=cards.read(month.starts_at, month.ends_at).currency,
         pools=tuple(_pools(month.starts_at, until, [own, later])),
-        statements_micro=sum(month.statements.values_list("total_micro", flat=True)),
+        statements_micro=sum(
+            month.statements.filter(superseded_at__isnull=True).values_list(
+                "total_micro", flat=True
+            )
+        ),
         adjustments_micro=_sum(adjustments.filter(statement__month=month)),
         later_micro=_sum(later),
     )

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 
 from portal.common.errors import Missing
-from portal.finance import months
+from portal.finance import lines, months
 from portal.finance.models import (
     IdleRule,
+    LineComment,
     LineKind,
     Month,
     Statement,
@@ -19,6 +20,7 @@ from portal.finance.models import (
 )
 from portal.finance.pricing import MILLI_SECONDS_PER_GPU_HOUR
 from portal.reservations.models import Reservation
+from portal.teams.models import User
 from portal.teams.permissions import COST
 from portal.teams.selectors import Access
 from portal.workloads.models import ChargedTo
@@ -78,6 +80,8 @@ class StatementRow:
     computed_at: datetime
     closed_at: datetime | None
     paid_at: datetime | None
+    superseded_at: datetime | None
+    reason: str
     quantities: dict[LineKind, int] = field(default_factory=dict)
     amounts: dict[LineKind, int] = field(default_factory=dict)
     use: dict[ChargedTo, int] = field(default_factory=dict)
@@ -132,6 +136,7 @@ class LineRow:
     tax_basis_points: int
     rate_card_id: int | None
     idle_rule: IdleRule | None
+    comment_key: str = ""
 
     @property
     def gpu_hours(self) -> Decimal:
@@ -140,11 +145,29 @@ class LineRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CommentRow:
+    """What somebody said about a statement or one of its lines."""
+
+    id: int
+    line_key: str
+    text: str
+    author: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class StatementDetail:
-    """A statement with its lines."""
+    """A statement with its lines, what was said about it, and its other revisions by number."""
 
     statement: StatementRow
     lines: tuple[LineRow, ...]
+    comments: tuple[CommentRow, ...] = ()
+    revisions: tuple[tuple[int, int], ...] = ()
+
+    def said_of(self, line: LineRow | None) -> list[CommentRow]:
+        """Comments on a line; None is the whole statement."""
+        key = "" if line is None else line.comment_key
+        return [comment for comment in self.comments if comment.line_key == key]
 
 
 def list_months() -> list[MonthRow]:
@@ -162,9 +185,15 @@ def list_statements(
     *,
     month_id: int | None = None,
     team_id: int | None = None,
+    revisions: bool = False,
 ) -> list[StatementRow]:
-    """Statements the asker may see, newest month first, then by path, the organisation's last."""
+    """Statements the asker may see, newest month first, then by path, the organisation's last.
+
+    Those a later revision took the place of only if `revisions` are asked for.
+    """
     found = Statement.objects.select_related("month")
+    if not revisions:
+        found = found.filter(superseded_at__isnull=True)
     reached = access.teams(COST)
     if reached is not None:
         found = found.filter(team_id__in=reached)
@@ -185,19 +214,42 @@ def get_statement(*, statement_id: int) -> StatementDetail:
     rows = _statement_rows(Statement.objects.select_related("month").filter(pk=statement_id))
     if not rows:
         raise Missing
-    lines = list(StatementLine.objects.filter(statement_id=statement_id))
-    named = {line.reservation_id for line in lines if line.reservation_id is not None}
+    found = list(StatementLine.objects.filter(statement_id=statement_id))
+    named = {line.reservation_id for line in found if line.reservation_id is not None}
     asked = dict(Reservation.objects.filter(pk__in=named).values_list("pk", "request_id"))
     return StatementDetail(
         statement=rows[0],
-        lines=tuple(_line_row(line, asked.get(line.reservation_id or 0)) for line in lines),
+        lines=tuple(_line_row(line, asked.get(line.reservation_id or 0)) for line in found),
+        comments=tuple(_comments(statement_id)),
+        revisions=tuple(_revisions(statement_id)),
     )
+
+
+def _comments(statement_id: int) -> list[CommentRow]:
+    statement = Statement.objects.get(pk=statement_id)
+    found = LineComment.objects.filter(Q(team_id=statement.team_id), month_id=statement.month_id)
+    said = list(found)
+    people = {u.pk: str(u) for u in User.objects.filter(pk__in={c.author_id for c in said})}
+    return [
+        CommentRow(c.pk, c.line_key, c.text, people.get(c.author_id or 0, ""), c.at) for c in said
+    ]
+
+
+def _revisions(statement_id: int) -> list[tuple[int, int]]:
+    """Number and id of every revision, this one too, if there are several."""
+    statement = Statement.objects.get(pk=statement_id)
+    every = Statement.objects.filter(Q(team_id=statement.team_id), month_id=statement.month_id)
+    rows = list(every.order_by("revision").values_list("revision", "pk"))
+    return rows if len(rows) > 1 else []
 
 
 def get_month_to_date(*, team_ids: Iterable[int], now: datetime) -> dict[int, StatementRow]:
     """The running month's statement of each of these teams, as far as there is one."""
     found = Statement.objects.select_related("month").filter(
-        team_id__in=list(team_ids), period_starts_at__lte=now, period_ends_at__gt=now
+        team_id__in=list(team_ids),
+        period_starts_at__lte=now,
+        period_ends_at__gt=now,
+        superseded_at__isnull=True,
     )
     return {row.team_id: row for row in _statement_rows(found) if row.team_id is not None}
 
@@ -262,6 +314,8 @@ def _statement_row(statement: Statement) -> StatementRow:
         computed_at=statement.computed_at,
         closed_at=statement.closed_at,
         paid_at=statement.paid_at,
+        superseded_at=statement.superseded_at,
+        reason=statement.reason,
     )
 
 
@@ -284,4 +338,5 @@ def _line_row(line: StatementLine, request_id: int | None) -> LineRow:
         tax_basis_points=line.tax_basis_points,
         rate_card_id=line.rate_card_id,
         idle_rule=IdleRule(line.idle_rule) if line.idle_rule else None,
+        comment_key=lines.comment_key(line),
     )

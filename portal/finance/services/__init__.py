@@ -5,15 +5,20 @@ cannot cross; and closing and setting rates lock the newest card, so that a rate
 under a closed month.
 """
 
+from portal.finance.services.comments import comment
 from portal.finance.services.rate_cards import NewRate, propose, set_rate_card
+from portal.finance.services.revisions import Correction, revise_statement
 from portal.finance.services.statements import close_month, compute_month, compute_open, mark_paid
 
 __all__ = [
+    "Correction",
     "NewRate",
     "close_month",
+    "comment",
     "compute_month",
     "compute_open",
     "mark_paid",
     "propose",
+    "revise_statement",
     "set_rate_card",
 ]

@@ -1,6 +1,6 @@
 """A month's statements: computed while open, frozen when closed, then paid."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -9,23 +9,18 @@ from django.utils.translation import gettext as _
 
 from portal.common import audit
 from portal.common.errors import Conflict, Invalid, Missing
-from portal.finance import adjusting, billing, months, pricing
+from portal.finance import adjusting, billing, lines, months, pricing
 from portal.finance.adjusting import Bill
 from portal.finance.models import (
-    LineKind,
     Month,
     RateCard,
     Statement,
-    StatementLine,
     StatementState,
 )
 from portal.finance.pricing import Draft
 from portal.inventory.models import Pool
 from portal.teams import selectors as teams
 from portal.usage.models import LedgerEntry
-
-_KINDS: dict[str, int] = {kind: place for place, kind in enumerate(LineKind)}
-_CHARGES = {"guaranteed": 0, "reserved": 1, "borrowed": 2}
 
 
 def compute_month(*, month_start: datetime, now: datetime) -> Month:
@@ -108,6 +103,8 @@ def mark_paid(*, statement_id: int, actor_id: int | None, now: datetime) -> Stat
     statement = Statement.objects.select_for_update(no_key=True).filter(pk=statement_id).first()
     if statement is None:
         raise Missing
+    if statement.superseded_at is not None:
+        raise Conflict(_("A later revision took its place: that one is to be paid."))
     if statement.state == StatementState.PAID:
         return statement
     if statement.state != StatementState.FINAL:
@@ -167,7 +164,7 @@ def _check_closable(month: Month, now: datetime) -> None:
 def _write(month: Month, bill: Bill) -> None:
     """Bring the open statements of a month to what they should say; touch only what differs."""
     by_team: dict[int | None, list[Draft]] = {}
-    for draft in _ordered(bill.drafts):
+    for draft in lines.ordered(bill.drafts):
         by_team.setdefault(draft.team_id, []).append(draft)
     names = _names(month, bill, by_team)
     statements = {s.team_id: s for s in month.statements.filter(state=StatementState.OPEN)}
@@ -182,18 +179,6 @@ def _write(month: Month, bill: Bill) -> None:
     if month.computed_at != bill.until or month.ledger_rows != bill.ledger_rows[month.pk]:
         month.computed_at, month.ledger_rows = bill.until, bill.ledger_rows[month.pk]
         month.save(update_fields=["computed_at", "ledger_rows"])
-
-
-def _ordered(drafts: Iterable[Draft]) -> list[Draft]:
-    """Lines by kind, time and pool, an adjustment as the kind it adjusts."""
-    pools = {pk: place for place, pk in enumerate(Pool.objects.values_list("pk", flat=True))}
-    return sorted(
-        drafts,
-        key=lambda d: (
-            _KINDS[d.kind], d.from_at, pools[d.pool_id], _KINDS.get(d.adjusts, 0),
-            _CHARGES.get(d.charged_to, 9), d.reservation_id or 0,
-        ),
-    )  # fmt: skip
 
 
 def _names(
@@ -214,13 +199,10 @@ def _names(
 def _write_one(
     statement: Statement, name: tuple[str, str] | None, drafts: Sequence[Draft], bill: Bill
 ) -> None:
-    wanted = _rows(drafts)
-    if wanted != _fields_of(statement):
+    wanted = lines.rows_of(drafts)
+    if wanted != lines.rows_in(statement):
         statement.lines.all().delete()
-        StatementLine.objects.bulk_create(
-            StatementLine(statement=statement, **dict(zip(_FIELDS, row, strict=True)))
-            for row in wanted
-        )
+        lines.create(statement, wanted)
     taxed = [(d.amount_micro, d.tax_basis_points) for d in drafts]
     values = {
         "team_name": name[0] if name else statement.team_name,
@@ -232,26 +214,3 @@ def _write_one(
     }
     if statement.version == 0 or any(getattr(statement, k) != v for k, v in values.items()):
         Statement.objects.filter(pk=statement.pk).update(version=F("version") + 1, **values)
-
-
-_FIELDS = (
-    "kind", "pool_id", "from_at", "to_at", "charged_to", "reservation_id", "gpu_milli_seconds",
-    "rate_micro", "amount_micro", "tax_basis_points", "rate_card_id", "idle_rule", "adjusts",
-    "pool_name", "gpu_model",
-)  # fmt: skip
-
-
-def _rows(drafts: Sequence[Draft]) -> list[tuple[object, ...]]:
-    """Drafts as the values of their rows, with the pool's names of now."""
-    pools = {
-        pk: (name, model)
-        for pk, name, model in Pool.objects.values_list("pk", "name", "gpu_model__name")
-    }
-    return [
-        (*(getattr(draft, field) for field in _FIELDS[:-2]), *pools[draft.pool_id])
-        for draft in drafts
-    ]
-
-
-def _fields_of(statement: Statement) -> list[tuple[object, ...]]:
-    return list(statement.lines.order_by("id").values_list(*_FIELDS))

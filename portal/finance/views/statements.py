@@ -12,7 +12,7 @@ from portal.finance.models import StatementState
 from portal.finance.views import common
 from portal.finance.views.common import confirmed
 from portal.teams.middleware import access_of
-from portal.teams.permissions import BILL, COST
+from portal.teams.permissions import ASK, BILL, COST
 
 
 @require_safe
@@ -26,16 +26,29 @@ def statement(request: HttpRequest, statement_id: int) -> HttpResponse:
         "statement": row,
         "month_title": words.month(row.period_starts_at, row.zone),
         "lines": [
-            (line, words.line(line), words.rate(line.rate_micro, row.currency))
+            (
+                line,
+                words.line(line),
+                words.rate(line.rate_micro, row.currency),
+                detail.said_of(line),
+            )
             for line in detail.lines
         ],
+        "comments": detail.said_of(None),
+        "revisions": detail.revisions,
+        "may_comment": access.holds(ASK | BILL, team_id=row.team_id),
+        "may_revise": access.holds(BILL)
+        and row.state is StatementState.FINAL
+        and row.superseded_at is None,
         "tone": words.TONES[row.state],
         "idle_words": words.listed(str(x.idle_rule.label) for x in detail.lines if x.idle_rule),
         "tax_words": words.listed(words.percent(x.tax_basis_points) for x in detail.lines),
         "reconciliation": found,
         "sees_all": access.holds(COST),
         "verdict": words.verdict(found) if found else "",
-        "may_pay": access.holds(BILL, team_id=row.team_id) and row.state is StatementState.FINAL,
+        "may_pay": access.holds(BILL, team_id=row.team_id)
+        and row.state is StatementState.FINAL
+        and row.superseded_at is None,
     }
     return render(request, "finance/statement.html", context)
 
