@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from django.db import connection
+
 from portal.inventory.models import Cluster, ClusterKind, GPUModel, Node, Pool
 from portal.quotas.models import Quota
 from portal.reservations.models import Reservation, ReservationState, Source
@@ -139,3 +141,14 @@ def a_breach(workload: Workload, due_at: datetime) -> Breach:
     return Breach.objects.create(
         kind=BreachKind.WAIT, sla=sla, team=workload.team, workload=workload, due_at=due_at
     )
+
+
+def behind_the_guard(sql: str) -> None:
+    """Change the audit trail as somebody with the database's own powers would."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("ALTER TABLE common_auditevent DISABLE TRIGGER USER")
+        else:
+            cursor.execute("DROP TRIGGER common_auditevent_update")
+            cursor.execute("DROP TRIGGER common_auditevent_delete")
+        cursor.execute(sql)

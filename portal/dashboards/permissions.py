@@ -17,4 +17,5 @@ RULES: dict[str, Rule] = {
     "dashboards:workload": of_team(workload.team_of, read=WORK),
     "dashboards:snapshot": organisation(read=OVERSEE),
     "dashboards:capacity": anywhere(),
+    "dashboards:audit": anywhere(read=OVERSEE),
 }

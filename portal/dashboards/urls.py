@@ -11,4 +11,5 @@ urlpatterns = [
     path("queue/<int:workload_id>/", views.workload, name="workload"),
     path("queue/<int:workload_id>/snapshot/<int:tick_id>.json", views.snapshot, name="snapshot"),
     path("capacity/", views.capacity, name="capacity"),
+    path("audit/", views.audit, name="audit"),
 ]

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from portal.common import clock, csv, tables
 from portal.common.errors import Missing
-from portal.dashboards import explaining, pictures, words
+from portal.dashboards import explaining, pictures, trail, words
 from portal.dashboards.filters import QueueFilter
 from portal.dashboards.selectors import capacity as capacities
 from portal.dashboards.selectors import common as commons
@@ -209,3 +209,18 @@ def _chosen_pool(
     wanted = request.GET.get("pool", "")
     found = next((p for p in pools if str(p.row.id) == wanted), None)
     return found or (pools[0] if pools else None)
+
+
+@require_safe
+def audit(request: HttpRequest) -> HttpResponseBase:
+    """The audit trail one may read: filtered, sorted and paged here, whole as CSV."""
+    access, names = access_of(request), teams.team_names()
+    ids = access.teams(permissions.OVERSEE)
+    own = [(number, name) for number, name in names.items() if ids is None or number in ids]
+    narrowed = trail.TrailFilter(request.GET, teams=own)
+    zone = timezone.get_current_timezone_name()
+    rows = narrowed.narrow(trail.query_trail(access), zone=zone)
+    table = trail.TrailTable(rows, names=names)
+    return tables.listing(
+        request, table, "dashboards/audit.html", {"form": narrowed}, filename="audit"
+    )

@@ -1,6 +1,6 @@
 """What the page shell needs: time, navigation, the reader's theme."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.http import HttpRequest
 from django.utils import timezone
@@ -12,7 +12,13 @@ from portal.teams.models import User
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
-    """Values for every page's frame."""
+    """Values for every page's frame; read once a request, since a table in a page asks again."""
+    if not hasattr(request, "shell"):
+        request.shell = _read(request)  # type: ignore[attr-defined]  # read back right here
+    return cast(dict[str, Any], request.shell)  # type: ignore[attr-defined]
+
+
+def _read(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     real = clock.real_now()
     now = clock.at(real)

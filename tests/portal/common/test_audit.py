@@ -5,6 +5,7 @@ from django.db import DatabaseError, connection, transaction
 
 from portal.common import audit
 from portal.common.models import AuditEvent
+from tests.builders import behind_the_guard
 
 pytestmark = pytest.mark.django_db
 
@@ -37,28 +38,17 @@ def test_the_database_refuses_to_change_or_delete_a_line(change: str) -> None:
 
 def test_a_line_changed_behind_the_guards_back_is_found() -> None:
     _, second, _ = _three_lines()
-    _without_guard(f"UPDATE common_auditevent SET data = '{{}}' WHERE id = {second.pk}")
+    behind_the_guard(f"UPDATE common_auditevent SET data = '{{}}' WHERE id = {second.pk}")
     assert audit.first_broken() == second.pk
 
 
 def test_a_line_taken_out_is_found_at_the_next() -> None:
     _, second, third = _three_lines()
-    _without_guard(f"DELETE FROM common_auditevent WHERE id = {second.pk}")
+    behind_the_guard(f"DELETE FROM common_auditevent WHERE id = {second.pk}")
     assert audit.first_broken() == third.pk
 
 
 def test_the_last_line_taken_out_is_found_by_the_head() -> None:
     *_, third = _three_lines()
-    _without_guard(f"DELETE FROM common_auditevent WHERE id = {third.pk}")
+    behind_the_guard(f"DELETE FROM common_auditevent WHERE id = {third.pk}")
     assert audit.first_broken() == 0
-
-
-def _without_guard(sql: str) -> None:
-    """Do as somebody with the database's own powers would."""
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("ALTER TABLE common_auditevent DISABLE TRIGGER USER")
-        else:
-            cursor.execute("DROP TRIGGER common_auditevent_update")
-            cursor.execute("DROP TRIGGER common_auditevent_delete")
-        cursor.execute(sql)
