@@ -18,7 +18,8 @@ from portal.common import clock
 from portal.inventory.models import Node, NodeState, Pool, Sharing
 from portal.quotas.models import Quota
 from portal.reservations.models import Source
-from portal.scheduling import expecting, holding, naming, policies, reading
+from portal.scheduling import classing, expecting, holding, naming, policies, reading
+from portal.scheduling.classing import Classing
 from portal.scheduling.models import Policy
 from portal.scheduling.reading import Rows
 from portal.scheduling.work import Work, freeze_work
@@ -54,7 +55,9 @@ def freeze(*, cluster_id: int, now: datetime) -> Frozen:
     rules = policies.rules_of(policy, cluster_id=cluster_id)
     tree = Tree(rows=tuple(rows.teams))
     promised = targets.get_targets(now=now, from_at=now - LONGEST_WAIT, tree=tree)
-    return build(rows, policy, policies.effective(rules, last=last, now=now), now, promised)
+    classed = classing.read(rows.workloads, rows.pools, now)
+    effective = policies.effective(rules, last=last, now=now)
+    return build(rows, policy, effective, now, promised, classed)
 
 
 def build(
@@ -63,6 +66,7 @@ def build(
     rules: engine.Policy,
     now: datetime,
     promised: Targets | None = None,
+    classed: Classing | None = None,
 ) -> Frozen:
     """Build the snapshot of what was read."""
     moment = clock.whole_seconds(now)
@@ -70,7 +74,7 @@ def build(
     to_come = expecting.expected(rows.admissions, rows.workloads, rows.pods, rows.nodes)
     holdings = holding.hold([*rows.pods, *to_come], {node.pk: node for node in rows.nodes})
     reservations = _reservations(rows, known)
-    work = freeze_work(rows, holdings, reservations, moment, promised)
+    work = freeze_work(rows, holdings, reservations, moment, promised, classed)
     snapshot = engine.Snapshot(
         now=moment,
         policy=rules,
@@ -79,7 +83,7 @@ def build(
         quotas=_quotas(rows.quotas, known, moment),
         reservations=tuple(reservations.values()),
         maintenance=_maintenance(rows),
-        nodes=_nodes(rows, holdings.overfull),
+        nodes=_nodes(rows, holdings.overfull, classed),
         workloads=work.workloads,
     )
     return Frozen(
@@ -207,12 +211,17 @@ def _maintenance(rows: Rows) -> tuple[engine.Maintenance, ...]:
     return tuple(window for window in found if window.starts_at < window.ends_at)
 
 
-def _nodes(rows: Rows, overfull: frozenset[int]) -> tuple[engine.Node, ...]:
+def _nodes(
+    rows: Rows, overfull: frozenset[int], classed: Classing | None
+) -> tuple[engine.Node, ...]:
     pools = {pool.pk: pool for pool in rows.pools}
-    return tuple(_node(node, pools[node.pool_id], overfull) for node in rows.nodes)
+    marks = {pk: classed.mark(pk) if classed else () for pk in pools}
+    return tuple(
+        _node(node, pools[node.pool_id], overfull, marks[node.pool_id]) for node in rows.nodes
+    )
 
 
-def _node(node: Node, pool: Pool, overfull: frozenset[int]) -> engine.Node:
+def _node(node: Node, pool: Pool, overfull: frozenset[int], marks: tuple[str, ...]) -> engine.Node:
     """A node; one that carries more than it has takes nothing new."""
     return engine.Node(
         name=node.name,
@@ -224,7 +233,7 @@ def _node(node: Node, pool: Pool, overfull: frozenset[int]) -> engine.Node:
         memory_mib=node.memory_mib,
         topology=_texts(node.topology)[: len(_levels(pool))],
         schedulable=node.state == NodeState.READY and node.pk not in overfull,
-        taints=_taints(node, pool.resource_name),
+        taints=(*_taints(node, pool.resource_name), *marks),
         zone=node.zone or None,
     )
 

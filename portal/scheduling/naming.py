@@ -7,6 +7,8 @@ of workload 5 in pool 3 when its pods stand in several pools; the largest part k
 """
 
 HIDDEN_TEAM = "t0"
+DOORS = "class"
+"""What a job carries where some pools do not take every class, beside the marks it may pass."""
 
 
 def team(team_id: int) -> str:
@@ -17,6 +19,11 @@ def team(team_id: int) -> str:
 def pool(pool_id: int) -> str:
     """The name of a pool."""
     return f"p{pool_id}"
+
+
+def door(pool_id: int) -> str:
+    """The mark on the nodes of a pool that does not take every class of job."""
+    return f"{DOORS}:{pool(pool_id)}"
 
 
 def workload(workload_id: int) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
+from portal.scheduling import naming
 from portal.scheduling.wording import Facts, Sentence, duration, gibibytes, is_one, say, thousandths
 
 Builder = Callable[[Facts], Sentence]
@@ -78,13 +79,20 @@ def _zone(facts: Facts) -> Sentence:
 
 
 def _taint(facts: Facts) -> Sentence:
+    passes = [str(word) for word in facts.detail["tolerations"]]
+    if naming.DOORS in passes and f"{naming.DOORS}:{facts.detail.get('pool')}" not in passes:
+        return say(
+            _("**The rules of %(pool)s close it to jobs of this class or size.**"),
+            pool=facts.pool(),
+        )
+    others = [word for word in passes if word.partition(":")[0] != naming.DOORS]
     return say(
         _(
             "**The nodes of %(pool)s that could hold it are kept for other work**; it may go "
             "to: %(tolerations)s."
         ),
         pool=facts.pool(),
-        tolerations=facts.words("tolerations"),
+        tolerations=", ".join(others) or _("nothing"),
     )
 
 

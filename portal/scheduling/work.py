@@ -20,9 +20,11 @@ from math import gcd
 from portal.common import clock
 from portal.inventory.models import Pool
 from portal.scheduling import holding, naming
+from portal.scheduling.classing import Classing
 from portal.scheduling.holding import Held, Holdings
 from portal.scheduling.reading import Rows, WorkloadRow
 from portal.slas.targets import Targets
+from portal.workloads.classes import Classes
 from portal.workloads.models import WorkloadState
 from scheduler_core import model as engine
 
@@ -62,6 +64,7 @@ class _Context:
     strangers: Mapping[str, int]
     estimates: Mapping[int, int]
     promised: Targets | None
+    classed: Classing
 
 
 def freeze_work(
@@ -70,6 +73,7 @@ def freeze_work(
     reservations: Mapping[int, engine.Reservation],
     now: int,
     promised: Targets | None = None,
+    classed: Classing | None = None,
 ) -> Work:
     """Build every workload, in order of submission."""
     context = _Context(
@@ -80,6 +84,7 @@ def freeze_work(
         strangers=_strangers(rows.workloads),
         estimates=rows.estimates,
         promised=promised,
+        classed=classed or Classing(Classes()),
     )
     built: list[engine.Workload] = []
     owners: dict[str, int] = {}
@@ -144,13 +149,15 @@ def _waiting(row: WorkloadRow, context: _Context) -> engine.Workload:
         pool=pool,
         reservation=reservation.id if reservation else None,
         kind=_kind(row.kind),
-        priority=max(-MOST_PRIORITY, min(row.priority, MOST_PRIORITY)),
+        priority=max(-MOST_PRIORITY, min(context.classed.priority(row), MOST_PRIORITY)),
         submitted_at=min(clock.whole_seconds(row.submitted_at), context.now),
         tasks=min(row.tasks, MOST_TASKS),
         per_task=_per_task(row.gpu_milli, row.cpu_milli, row.memory_mib),
         min_tasks=None if row.min_tasks is None else min(row.min_tasks, row.tasks, MOST_TASKS),
         duration_seconds=_duration(row, context),
-        preemptible=row.preemptible,
+        preemptible=context.classed.preemptible(row),
+        tolerations=context.classed.passes(row, reservation.pool if reservation else None),
+        topology=context.classed.topology(row),
         target_wait_seconds=_target(row, context),
         checkpoint=_checkpoint(row, context.now),
     )

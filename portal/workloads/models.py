@@ -225,3 +225,42 @@ class Admission(models.Model):
 
     def __str__(self) -> str:
         return f"{self.workload_id} by {self.tick_id}"
+
+
+class ClassRule(models.Model):
+    """What holds for the jobs of a class, wherever they run.
+
+    `preemptible` null leaves it to the job, `order` is added to its priority, `together` is the
+    level of the topology its tasks are kept together in where that is possible. A job whose GPUs
+    were measured idle for `idle_hours` whole hours may be stopped before all others.
+    """
+
+    kind = models.CharField(max_length=12, choices=Kind.choices, unique=True)
+    preemptible = models.BooleanField(null=True)
+    order = models.IntegerField(default=0)
+    together = models.CharField(max_length=40, blank=True)
+    idle_hours = models.PositiveIntegerField(null=True)
+
+    def __str__(self) -> str:
+        return f"rule of {self.kind}"
+
+
+class PoolClass(models.Model):
+    """What a pool takes of a class: nothing, or only jobs of at least so many GPUs.
+
+    Without a row it takes all. A job in a reservation of the pool is always taken.
+    """
+
+    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="classes")
+    kind = models.CharField(max_length=12, choices=Kind.choices)
+    is_open = models.BooleanField(default=True)
+    min_gpus = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        ordering = ["pool_id", "kind"]
+        constraints = [
+            models.UniqueConstraint(fields=["pool", "kind"], name="one_rule_per_pool_and_class")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} in {self.pool_id}"
