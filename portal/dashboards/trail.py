@@ -5,7 +5,7 @@ a person who was erased is only a number here too.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -191,7 +191,7 @@ class TrailTable(tables.Table):
         """Each figure with its name."""
         return format_html_join(
             " · ", '<span class="nowrap">{} <b>{}</b></span>',
-            ((key.replace("_", " "), _short(held)) for key, held in value.items()),
+            ((key.replace("_", " "), _short(held)) for key, held in _flat(value)),
         )  # fmt: skip
 
     def value_data(self, value: dict[str, Any]) -> str:
@@ -199,8 +199,15 @@ class TrailTable(tables.Table):
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
+def _flat(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Give each figure that says something, those of an inner object beside the outer ones."""
+    for key, held in value.items():
+        if isinstance(held, dict):
+            yield from _flat(held)
+        elif held not in (None, "", []):
+            yield key, held
+
+
 def _short(held: Any) -> str:
-    if held is None:
-        return "–"
     text = held if isinstance(held, str) else json.dumps(held, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:59]}…"
