@@ -155,14 +155,14 @@ def _has_quota(known: Cluster | None, team: str, pool: str, now: datetime) -> bo
 def _look_at_policies(port: ClusterPort, mode: ClusterMode, added: Added) -> None:
     if mode == ClusterMode.OBSERVE:
         return
-    missing = policies.missing(port.policies())
+    missing = policies.missing(port.policies(), mode)
     if missing:
         added.notes.append(
             _(
                 "These admission policies are not installed, so the pools of a resource are one "
-                "sum: %(names)s. Apply deploy/kubernetes/quota."
+                "sum: %(names)s. Apply deploy/kubernetes/%(folder)s."
             )
-            % {"names": ", ".join(missing)}
+            % {"names": ", ".join(missing), "folder": policies.folder(mode)}
         )
 
 

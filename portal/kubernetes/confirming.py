@@ -55,7 +55,7 @@ def _ours(item: Manifest) -> bool:
     return any(entry.get("manager") == MANAGER for entry in entries)
 
 
-def not_guarded(found: Listing) -> Iterator[Drifted]:
+def not_guarded(found: Listing, mode: str) -> Iterator[Drifted]:
     """The admission policies that are not there or do not deny."""
-    for name in policies.missing(found):
+    for name in policies.missing(found, mode):
         yield Drifted(policies.POLICY, "", name, "spec.validationActions", "Deny", None, "")

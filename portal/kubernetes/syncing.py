@@ -124,7 +124,8 @@ def _compare(
     difference = diff.compare(wanted, found.objects)
     difference.drifts += confirming.not_in_force(found.quotas, difference.writes, tick.fence)
     difference.drifts += confirming.without_effect(found.quotas)
-    difference.drifts += confirming.not_guarded(port.policies())
+    mode = Cluster.objects.values_list("mode", flat=True).get(pk=cluster_id)
+    difference.drifts += confirming.not_guarded(port.policies(), mode)
     return difference
 
 

@@ -21,8 +21,18 @@ OTHERS = {
     "ClusterRoleBinding": Place(
         "rbac.authorization.k8s.io/v1", "clusterrolebindings", namespaced=False
     ),
+    "Role": Place("rbac.authorization.k8s.io/v1", "roles"),
     "RoleBinding": Place("rbac.authorization.k8s.io/v1", "rolebindings"),
     "ResourceClaim": Place("resource.k8s.io/v1", "resourceclaims"),
+    "PodDisruptionBudget": Place("policy/v1", "poddisruptionbudgets"),
+    "RuntimeClass": Place("node.k8s.io/v1", "runtimeclasses", namespaced=False),
+    "MutatingAdmissionPolicy": Place(
+        "admissionregistration.k8s.io/v1", "mutatingadmissionpolicies", namespaced=False
+    ),
+    "MutatingAdmissionPolicyBinding": Place(
+        "admissionregistration.k8s.io/v1", "mutatingadmissionpolicybindings", namespaced=False
+    ),
+    "ResourceSlice": Place("resource.k8s.io/v1", "resourceslices", namespaced=False),
     "CustomResourceDefinition": Place(
         "apiextensions.k8s.io/v1", "customresourcedefinitions", namespaced=False
     ),

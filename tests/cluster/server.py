@@ -139,6 +139,8 @@ class Server:
         common = ["--kubeconfig", config, "--leader-elect=false", "--secure-port", "0"]
         if name == "kube-controller-manager":
             common += ["--controllers", "*,-node-lifecycle-controller,-taint-eviction-controller"]
+            # Each controller under its own account, as kubeadm sets them up.
+            common += ["--use-service-account-credentials"]
         self._run(name, *common)
 
     def _run(self, name: str, *arguments: str) -> None:

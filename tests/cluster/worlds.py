@@ -184,7 +184,7 @@ def clean(kit: Kit) -> None:
     """Take away what tests make, so that the next one finds nothing of it."""
     for item in kit.find("Namespace"):
         name = item["metadata"]["name"]
-        if name in ("default", "evenshare", PEOPLE) or name.startswith("kube-"):
+        if name in ("default", "evenshare", "ray-system", PEOPLE) or name.startswith("kube-"):
             continue
         _empty(kit, item)
     for kind in ("Node", "PriorityClass"):

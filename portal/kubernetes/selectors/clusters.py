@@ -58,12 +58,12 @@ class ClusterRow:
     @property
     def policies_there(self) -> int:
         """How many of the policies are installed, as far as is known."""
-        return len(policies.NAMES) - len(self.policies_missing or ())
+        return len(policies.names(self.mode)) - len(self.policies_missing or ())
 
     @property
     def policies_all(self) -> int:
         """How many there should be."""
-        return len(policies.NAMES)
+        return len(policies.names(self.mode))
 
     @property
     def differs(self) -> int:

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from portal.inventory.models import ClusterMode
 from portal.kubernetes import policies as guards
 from portal.kubernetes.port import DEVICES, GATE, POOL
 from portal.kubernetes.simulated import controller, fields, records
@@ -292,7 +293,7 @@ def refusal(record: Job) -> dict[str, Any]:
 def policies() -> list[dict[str, Any]]:
     """The admission policies and their bindings, as far as anybody asks for them."""
     found: list[dict[str, Any]] = []
-    for name in guards.NAMES:
+    for name in guards.names(ClusterMode.ADMISSION):
         found.append({"kind": guards.POLICY, "metadata": {"name": name}})
         spec = {"policyName": name, "validationActions": ["Deny"]}
         found.append({"kind": guards.BINDING, "metadata": {"name": name}, "spec": spec})

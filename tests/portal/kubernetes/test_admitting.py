@@ -1,6 +1,5 @@
 """Jobs start when a tick says so, where it says, and make room when a tick says that."""
 
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -62,12 +61,12 @@ class Lab:
 
 
 @pytest.fixture
-def lab(folder: Path) -> Iterator[Lab]:
+def lab(folder: Path) -> Lab:
     """The lab in admission mode."""
     cluster, port = world.a_registered(folder, world.a_plan())
     Cluster.objects.update(mode=ClusterMode.ADMISSION)
     cluster.refresh_from_db()
-    yield Lab(cluster, port)
+    return Lab(cluster, port)
 
 
 def test_a_job_is_handed_in_suspended_and_starts_where_the_tick_placed_it(lab: Lab) -> None:
@@ -103,7 +102,9 @@ def test_a_service_waits_by_the_gate_and_each_pod_goes_to_its_node(lab: Lab) -> 
     service = {"evenshare.io/class": "inference"}
     lab.submit("serve", gpus=2, tasks=2, annotations=service)
     gated = world.pods_of(lab.port, "serve")
-    assert [pod["spec"]["schedulingGates"] for pod in gated] == [[{"name": "evenshare.io/admission"}]] * 2
+    assert [pod["spec"]["schedulingGates"] for pod in gated] == [
+        [{"name": "evenshare.io/admission"}]
+    ] * 2
     lab.turn()
     assert sorted(lab.nodes("serve")) == ["big-0", "big-1"]
     pods = world.pods_of(lab.port, "serve")

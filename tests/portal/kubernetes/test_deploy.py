@@ -38,7 +38,7 @@ def test_every_policy_is_bound_so_that_it_denies_and_known_to_the_portal() -> No
         for m in found
         if m["kind"] == policies.BINDING and m["spec"]["validationActions"] == ["Deny"]
     }
-    assert there == bound == set(policies.NAMES)
+    assert there == bound == set(policies.names("admission"))
 
 
 def test_a_policy_that_fails_lets_nothing_through() -> None:
@@ -49,15 +49,33 @@ def test_a_policy_that_fails_lets_nothing_through() -> None:
             assert item["spec"]["paramRef"]["parameterNotFoundAction"] == "Deny"
 
 
-def test_the_account_may_read_no_secret_and_write_no_pod() -> None:
+WRITES = {
+    "evenshare-observe": {},
+    "evenshare-quota": {
+        "resourcequotas": {"create", "patch", "delete"},
+        "priorityclasses": {"create", "patch", "delete"},
+        "namespaces": {"patch"},
+        "nodes": {"patch"},
+        "figures": {"write"},
+    },
+    "evenshare-reclaim": {
+        "jobs": {"patch"}, "rayclusters": {"patch"}, "rayjobs": {"patch"},
+        "pods/eviction": {"create"}, "pods": {"delete"},
+    },
+    "evenshare-admission": {"pods": {"patch"}},
+}  # fmt: skip
+
+
+def test_the_account_may_read_no_secret_and_writes_in_each_mode_only_what_that_mode_needs() -> None:
     for item in manifests():
+        writes: dict[str, set[str]] = {}
         for rule in item.get("rules", []):
             assert "*" not in [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
             assert "secrets" not in rule["resources"]
-            if set(rule["verbs"]) & {"create", "patch", "update", "delete"}:
-                assert set(rule["resources"]) <= {
-                    "resourcequotas", "priorityclasses", "namespaces", "nodes",
-                }  # fmt: skip
+            verbs = set(rule["verbs"]) - {"get", "list", "watch"}
+            writes |= {resource: verbs for resource in rule["resources"] if verbs}
+        if item["kind"] == "ClusterRole":
+            assert writes == WRITES[item["metadata"]["name"]]
 
 
 def test_the_right_the_policies_ask_for_is_the_one_the_account_has() -> None:
