@@ -149,6 +149,6 @@ def behind_the_guard(sql: str) -> None:
         if connection.vendor == "postgresql":
             cursor.execute("ALTER TABLE common_auditevent DISABLE TRIGGER USER")
         else:
-            cursor.execute("DROP TRIGGER common_auditevent_update")
-            cursor.execute("DROP TRIGGER common_auditevent_delete")
+            cursor.execute("DROP TRIGGER IF EXISTS common_auditevent_update")
+            cursor.execute("DROP TRIGGER IF EXISTS common_auditevent_delete")
         cursor.execute(sql)
