@@ -3,6 +3,12 @@
 In every namespace of a team: one quota a pool for the class within the guarantee, one for the
 class beyond it, and one over all device resources of the cluster, so that a resource nobody
 promised is limited to 0 rather than to nothing.
+
+Claims of device classes (dynamic resource allocation) are a second way to the same devices, so they
+are limited to 0 in the quota over all, under both names a server counts them by. A class that
+serves an extended resource is none: the scheduler itself makes its claims, for pods that asked for
+the resource, and the server charges those claims too, by both names; they may be as many as the
+resource.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +20,10 @@ from portal.kubernetes.port import POOL, TEAM, Manifest
 GUARANTEED_VALUE, BURST_VALUE = 100_000, 1_000
 TOTAL = "evenshare-total"
 NO_CLASSES: Mapping[str, Manifest] = {}
+NO_CLAIMS: Mapping[str, str] = {}
+CLAIMED, IMPLICIT = ".deviceclass.resource.k8s.io/devices", "deviceclass.resource.kubernetes.io/"
+LONGEST_CLAIMED, LONGEST_IMPLICIT = 224, 63
+"""Longer names of device classes make keys that a server does not take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +125,13 @@ def quotas(
     pools: Sequence[PoolShape],
     resources: Iterable[str],
     there: Mapping[str, Manifest] = NO_CLASSES,
+    claims: Mapping[str, str] = NO_CLAIMS,
 ) -> list[dict[str, Any]]:
     """The quotas of one namespace. A pool without a target gets 0; so does every other resource.
 
     A class's own quotas say 0 for the other resources too, or else a pod of this class could take
-    what another pool's devices leave on the same nodes.
+    what another pool's devices leave on the same nodes. `claims` names the device classes, each
+    with the extended resource it serves or with nothing.
     """
     none = dict.fromkeys(sorted({*resources, *(pool.resource for pool in pools)}), 0)
     total = dict(none)
@@ -133,8 +145,21 @@ def quotas(
             amounts = {**none, pool.resource: hard}
             found.append(_quota(name, klass, amounts, versions(klass, there)))
         total[pool.resource] += target.total
-    found.append(_quota(name, TOTAL, total))
+    over_all = _quota(name, TOTAL, total)
+    over_all["spec"]["hard"] |= _claimed(claims, total)
+    found.append(over_all)
     return found
+
+
+def _claimed(claims: Mapping[str, str], total: Mapping[str, int]) -> dict[str, str]:
+    hard: dict[str, str] = {}
+    for klass, resource in sorted(claims.items()):
+        most = str(total.get(resource, 0))
+        if len(klass) <= LONGEST_CLAIMED:
+            hard[klass + CLAIMED] = most
+        if len(klass) <= LONGEST_IMPLICIT:
+            hard[f"requests.{IMPLICIT}{klass}"] = most
+    return hard
 
 
 def _quota(

@@ -33,6 +33,8 @@ PLACES: dict[str, Place] = {
     "ResourceQuota": Place("v1", "resourcequotas"),
     "Pod": Place("v1", "pods"),
     "Event": Place("v1", "events"),
+    "ConfigMap": Place("v1", "configmaps"),
+    "DeviceClass": Place("resource.k8s.io/v1", "deviceclasses", namespaced=False),
     "PriorityClass": Place("scheduling.k8s.io/v1", "priorityclasses", namespaced=False),
     "Job": Place("batch/v1", "jobs"),
     "ReplicaSet": Place("apps/v1", "replicasets"),

@@ -121,6 +121,10 @@ class ClusterPort(Protocol):
         """Return the admission policies and their bindings."""
         ...
 
+    def device_classes(self) -> Listing:
+        """Return what devices can be claimed by (dynamic resource allocation); may be none."""
+        ...
+
     def apply(
         self,
         manifest: Manifest,

@@ -83,6 +83,12 @@ class KubernetesCluster:
         found = [self._list(kind) for kind in kinds]
         return Listing(found[0].items + found[1].items, found[0].version)
 
+    def device_classes(self) -> Listing:
+        """Return the device classes, where the cluster has such."""
+        if not self._has(PLACES["DeviceClass"]):
+            return Listing((), "")
+        return self._list("DeviceClass")
+
     def _has(self, place: Place) -> bool:
         """Whether the cluster has the kind's group and version."""
         if place.group in BUILT_IN:

@@ -9,11 +9,11 @@ from django.conf import settings
 
 from portal.common import clock, leases
 from portal.inventory.models import Cluster, ClusterKind, ClusterMode
-from portal.kubernetes import applying, confirming, diff, runs, standing, targets
+from portal.kubernetes import applying, confirming, diff, policies, runs, standing, targets
 from portal.kubernetes.applying import Outcome
 from portal.kubernetes.diff import Difference
 from portal.kubernetes.models import SyncRun, SyncState
-from portal.kubernetes.port import ClusterError, ClusterPort
+from portal.kubernetes.port import ClusterError, ClusterPort, Manifest, NotFound, Refused
 from portal.kubernetes.ports import port_for
 from portal.kubernetes.targets import Found
 from portal.scheduling.models import Tick, TickState
@@ -131,7 +131,18 @@ def _compare(
 
 def look(port: ClusterPort) -> Found:
     """Read all that a sync compares with."""
-    return Found(port.nodes(), port.namespaces(), port.priority_classes(), port.quotas())
+    return Found(
+        port.nodes(), port.namespaces(), port.priority_classes(), port.quotas(),
+        port.device_classes(), _limits(port),
+    )  # fmt: skip
+
+
+def _limits(port: ClusterPort) -> Manifest:
+    """What the admission policies read; nothing where they are not installed."""
+    try:
+        return port.get("ConfigMap", policies.NAMESPACE, policies.LIMITS)
+    except (NotFound, Refused):
+        return {}
 
 
 def wanted(

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,8 @@ from portal.kubernetes.splitting import Borrowing
 from portal.scheduling.models import Share, Tick
 
 MILLI = 1000
+FREE_CLASSES = "free-device-classes"
+NOTHING_LISTED = Listing((), "")
 Used = dict[tuple[str, str], int]
 """(namespace, quota) → devices."""
 
@@ -28,6 +30,8 @@ class Found:
     namespaces: Listing
     classes: Listing
     quotas: Listing
+    device_classes: Listing = NOTHING_LISTED
+    limits: Manifest = field(default_factory=dict)
 
     @property
     def objects(self) -> list[Manifest]:
@@ -58,12 +62,13 @@ def wanted(*, cluster_id: int, tick: Tick, found: Found, now: datetime) -> list[
     teams = _teams(cluster_id, tick, there, now)
     resources = device_resources(found.nodes, {pool.resource for pool in pools})
     classes = {item["metadata"]["name"]: item for item in found.classes.items}
+    claims = device_classes(found)
     result = [*manifests.priority_classes(pools, classes), *_node_labels(found.nodes, pools)]
     targets = _targets(teams, pools, found)
     for team in teams:
         for name in team.namespaces:
             result.append(manifests.namespace(name, team.slug))
-            result += manifests.quotas(name, targets[name], pools, resources, classes)
+            result += manifests.quotas(name, targets[name], pools, resources, classes, claims)
     return result + _left_behind(found, {n for team in teams for n in team.namespaces})
 
 
@@ -94,6 +99,16 @@ def device_resources(nodes: Listing, known: set[str]) -> set[str]:
         if placing.is_device(name)
     }
     return offered | known
+
+
+def device_classes(found: Found) -> dict[str, str]:
+    """Every device class but those the cluster's limits call free, and the resource it serves."""
+    free = str(found.limits.get("data", {}).get(FREE_CLASSES, "")).split(",")
+    return {
+        item["metadata"]["name"]: str(item.get("spec", {}).get("extendedResourceName", ""))
+        for item in found.device_classes.items
+        if item["metadata"]["name"] not in free
+    }
 
 
 def _node_labels(nodes: Listing, pools: Sequence[PoolShape]) -> list[dict[str, Any]]:

@@ -187,9 +187,9 @@ def clean(kit: Kit) -> None:
         if name in ("default", "evenshare", "ray-system", PEOPLE) or name.startswith("kube-"):
             continue
         _empty(kit, item)
-    for kind in ("Node", "PriorityClass"):
+    for kind in ("Node", "PriorityClass", "DeviceClass", "ResourceSlice"):
         for item in kit.find(kind):
-            if kind == "Node" or item["metadata"]["name"].startswith("evenshare-"):
+            if kind != "PriorityClass" or item["metadata"]["name"].startswith("evenshare-"):
                 kit.delete(kind, item["metadata"]["name"])
 
 

@@ -145,6 +145,10 @@ class SimulatedCluster:
         with self._file.reading() as state:
             return _listing(state, objects.policies())
 
+    def device_classes(self) -> Listing:
+        """Return none: its devices are extended resources."""
+        return Listing((), "")
+
     def _job(self, state: State, job: Job) -> dict[str, Any]:
         version, kept = self._kept.get(job.uid, (0, {}))
         if version != job.version:

@@ -63,6 +63,25 @@ def test_a_namespace_gets_a_quota_a_class_and_one_over_every_device_resource() -
     }
 
 
+def test_device_classes_are_zero_in_the_quota_over_all_and_in_no_other() -> None:
+    long = "x" * 70
+    claims = {"gpu.example": "", "served.example": "nvidia.com/gpu", long: ""}
+    targets = {"h100": Target(2, 1, 3)}
+    found = by_name(manifests.quotas("n", targets, SHAPES[:1], ["nvidia.com/gpu"], claims=claims))
+    assert found["evenshare-total"]["spec"]["hard"] == {
+        "requests.nvidia.com/gpu": "3",
+        "gpu.example.deviceclass.resource.k8s.io/devices": "0",
+        "requests.deviceclass.resource.kubernetes.io/gpu.example": "0",
+        # Claims of this one the scheduler makes for pods, which are counted as such.
+        "served.example.deviceclass.resource.k8s.io/devices": "3",
+        "requests.deviceclass.resource.kubernetes.io/served.example": "3",
+        # A longer key is none a server takes.
+        f"{long}.deviceclass.resource.k8s.io/devices": "0",
+    }
+    for name in ("evenshare-guaranteed-h100", "evenshare-burst-h100"):
+        assert set(found[name]["spec"]["hard"]) == {"requests.nvidia.com/gpu"}
+
+
 def test_guaranteed_outranks_burst_and_burst_evicts_nobody() -> None:
     found = by_name(manifests.priority_classes(SHAPES[:1]))
     guaranteed, burst = found["evenshare-guaranteed-h100"], found["evenshare-burst-h100"]
