@@ -8,7 +8,7 @@ RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 PIP := $(BIN)/pip --disable-pip-version-check --quiet install --constraint constraints.txt
 
-.PHONY: demo test lint types contracts checks unit browser test-cluster bench clean
+.PHONY: demo test lint types contracts checks unit production browser test-cluster drills bench clean
 
 demo: $(RUN)
 	@exec $(BIN)/python manage.py demo --port $(PORT)
@@ -64,13 +64,14 @@ browser: $(DEV)
 test-cluster: $(DEV)
 	$(BIN)/pytest -q -rs -m cluster tests/cluster
 
-# Long: every race forty times, every drill with all its seeds.
+# Long: every race forty times, a worker killed at thirty random points and after each of its writes.
 drills: $(DEV)
-	RACES=40 $(BIN)/python tests/with_services.py $(BIN)/pytest -q -n 2 tests/races tests/drills
+	RACES=40 KILLS=30 $(BIN)/python tests/with_services.py $(BIN)/pytest -q -n 2 tests/races tests/drills
 
 bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks
 	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.portal_cycle
+	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.portal_sync
 
 clean:
 	rm -rf $(VENV) var build *.egg-info

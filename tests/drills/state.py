@@ -1,20 +1,21 @@
 """All that collecting, deciding and syncing leave behind, as plain values to compare.
 
 Left out is only what real time or the number of tries is in: ids of rows, fences, how long it took,
-ticks as such, and the log of writes to the cluster, which is written after them. A job is named by
-its uid, since a transaction that was undone uses up an id.
+ticks and syncs as such. Every field that was written to the cluster stands in, and is told once: of
+a sync that died, what it wrote; of the one after it, the rest. A job is named by its uid, since a
+transaction that was undone uses up an id.
 """
 
 import json
 import re
 from typing import Any
 
-from django.db.models import Model
+from django.db.models import Model, Sum
 
 from portal.common import audit
 from portal.common.models import AuditEvent
 from portal.inventory.models import Cluster, Commitment, Node, NodeOutage
-from portal.kubernetes.models import Drift, ReadMark
+from portal.kubernetes.models import Drift, ReadMark, SyncRun, SyncState, SyncWrite
 from portal.kubernetes.port import FENCE
 from portal.kubernetes.simulated.cluster import SimulatedCluster
 from portal.reservations.models import Reservation
@@ -26,7 +27,7 @@ TABLES: dict[type[Model], tuple[str, ...]] = {
     Cluster: ("seen_real_at",),
     Commitment: (), Decision: ("tick_id",), DecayedUse: (), Drift: (), LedgerEntry: (), Node: (),
     NodeOutage: (), Pod: (), ReadMark: (), Reservation: (), StageEvent: (),
-    Standing: ("tick_id",), Workload: (),
+    Standing: ("tick_id",), SyncWrite: ("run_id",), Workload: (),
     AuditEvent: ("at", "hash", "previous_hash"),
 }  # fmt: skip
 """Table → columns that two good runs may differ in, besides their ids."""
@@ -36,6 +37,7 @@ def of(port: SimulatedCluster) -> dict[str, Any]:
     """The rows, table by table, and the objects in the cluster."""
     assert audit.first_broken() is None
     assert not Tick.objects.exclude(state=TickState.DONE).exists()
+    assert not SyncRun.objects.filter(state=SyncState.RUNNING).exists()
     found: dict[str, Any] = {
         model.__name__: _rows(model, {"id", *left_out}) for model, left_out in TABLES.items()
     }
@@ -49,6 +51,7 @@ def of(port: SimulatedCluster) -> dict[str, Any]:
             notes = {k: v for k, v in metadata.get("annotations", {}).items() if k != FENCE}
             found[name] = (item.get("spec"), item.get("value"), metadata.get("labels"), notes)
     found["books"] = port.books()
+    found["objects written"] = SyncRun.objects.aggregate(sum=Sum("writes"))["sum"]
     return found
 
 

@@ -5,13 +5,14 @@ SIGKILL at a point the seed chooses, and is then asked for again, as beat would.
 rows and the objects in the cluster with those of a worker that nobody killed.
 """
 
+import json
 import os
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -50,6 +51,8 @@ class Ground:
 
     production: Production
     cluster: Cluster
+    writes: list[int] = field(default_factory=list)
+    """At which points of the last turn a write to the cluster had just been made."""
 
     def turn(self, *, kill: int = 0, times: int = 1) -> int:
         """Have a worker run the turn to its end, or to its death; gives the points it passed."""
@@ -72,7 +75,8 @@ class Ground:
                 self.production.redis.delete("clusters")
                 return kill
             wait_until(lambda: heart.get(heartbeats.KEY.format(queue=mark)), "the end of its turn")
-        return int(points.read_text())
+        self.writes = json.loads(points.read_text())["writes"]
+        return int(json.loads(points.read_text())["passed"])
 
     def state(self) -> dict[str, Any]:
         """What stands now."""
@@ -161,14 +165,16 @@ def _no_lease_is_held() -> bool:
     return not Lease.objects.filter(expires_at__gt=clock.real_now()).exists()
 
 
-def _kill_at_random(grounds: Grounds, seeds: int) -> None:
+def _kill_at(grounds: Grounds, choose: Callable[[int, list[int]], list[int]]) -> None:
+    """Kill a worker at each of the chosen points, and compare with one that nobody killed."""
     with grounds.fresh() as ground:
         points = ground.turn()
+        writes = ground.writes
         ground.turn()
         calm = ground.state()
     assert points > 100
-    for seed in range(seeds):
-        kill = Random(seed).randint(1, points)
+    assert len(writes) > 3
+    for kill in choose(points, writes):
         with grounds.fresh() as ground:
             ground.turn(kill=kill)
             wait_until(_no_lease_is_held, "the dead worker's lease to run out")
@@ -179,10 +185,23 @@ def _kill_at_random(grounds: Grounds, seeds: int) -> None:
         assert after.keys() == calm.keys()
 
 
+def _random(seeds: int) -> Callable[[int, list[int]], list[int]]:
+    return lambda points, _writes: [Random(seed).randint(1, points) for seed in range(seeds)]
+
+
 def test_a_worker_killed_anywhere_in_its_turn_ends_as_a_calm_one(grounds: Grounds) -> None:
-    _kill_at_random(grounds, FEW)
+    _kill_at(grounds, _random(FEW))
+
+
+def test_what_a_worker_wrote_before_it_was_killed_is_told_all_the_same(grounds: Grounds) -> None:
+    _kill_at(grounds, lambda _points, writes: [writes[len(writes) // 2]])
 
 
 @pytest.mark.drill
 def test_a_worker_killed_at_many_points_ends_as_a_calm_one(grounds: Grounds) -> None:
-    _kill_at_random(grounds, MANY)
+    _kill_at(grounds, _random(MANY))
+
+
+@pytest.mark.drill
+def test_a_worker_killed_after_any_of_its_writes_has_told_them(grounds: Grounds) -> None:
+    _kill_at(grounds, lambda _points, writes: writes)

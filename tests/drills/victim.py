@@ -4,14 +4,15 @@
 DRILL_NOW, so that two runs can be compared row by row. It counts the points at which it could be
 killed while it collects, decides or syncs: before and after every statement to the database and
 every write to the cluster. At point DRILL_KILL the whole process group dies by SIGKILL; the number
-of points passed stands in the file DRILL_POINTS.
+of points passed, and which of them came right after a write, stand in the file DRILL_POINTS.
 """
 
+import json
 import os
 import signal
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from celery import signals
 from django.db import connections
@@ -30,6 +31,7 @@ class Points:
     """Where we are, and where it ends."""
 
     passed = 0
+    writes: ClassVar[list[int]] = []
     inside = False
 
     @classmethod
@@ -61,6 +63,7 @@ def _prepare(**_: object) -> None:
     def counted(port: SimulatedCluster, manifest: Any, **options: Any) -> Any:
         Points.passing()
         result = apply(port, manifest, **options)
+        Points.writes.append(Points.passed + 1)
         Points.passing()
         return result
 
@@ -82,5 +85,6 @@ def _enter(task: Any, **_: object) -> None:
 @signals.task_postrun.connect
 def _leave(**_: object) -> None:
     if Points.inside:
-        Path(os.environ["DRILL_POINTS"]).write_text(str(Points.passed))
+        told = {"passed": Points.passed, "writes": Points.writes}
+        Path(os.environ["DRILL_POINTS"]).write_text(json.dumps(told))
     Points.inside = False
