@@ -25,6 +25,7 @@ PAGES = (
     ("dashboards:home", gettext_lazy("Home")),
     ("requests:reserve", gettext_lazy("Reserve")),
     ("requests:list", gettext_lazy("Requests")),
+    ("kubernetes:new-job", gettext_lazy("New job")),
     ("dashboards:queue", gettext_lazy("Queue")),
     ("dashboards:capacity", gettext_lazy("Capacity")),
     ("requests:quotas", gettext_lazy("Quotas")),

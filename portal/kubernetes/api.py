@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,12 +14,23 @@ from portal.common.api import Paging, once
 from portal.common.errors import Conflict, Invalid
 from portal.inventory import parameters
 from portal.inventory.models import ClusterMode
-from portal.kubernetes import selectors, standing, syncing, taking, undoing, words
+from portal.kubernetes import (
+    composing,
+    job_form,
+    selectors,
+    standing,
+    syncing,
+    taking,
+    undoing,
+    weighing,
+    words,
+)
 from portal.kubernetes.diff import Write
 from portal.kubernetes.models import Drift, SyncRun, SyncState
 from portal.kubernetes.port import ClusterError
 from portal.kubernetes.selectors import ClusterRow, RayRow
 from portal.kubernetes.selectors.clusters import Beat
+from portal.teams.middleware import access_of
 from portal.teams.models import User
 
 Answer = dict[str, object]
@@ -216,6 +228,32 @@ class TakeOverView(APIView):
         row = selectors.get_drift(drift_id=drift_id)
         taking.take_over(drift_id=drift_id, actor_id=_who(request), now=clock.now())
         return _now(row.cluster_id)
+
+
+class JobCheckView(APIView):
+    """What would become of a job nobody has handed in, and the manifest to hand in."""
+
+    def post(self, request: Request) -> Response:
+        """The fields of the page New job; what is left out is as the page begins. Writes nothing."""
+        access, now = access_of(request._request), clock.now()
+        desk = job_form.desk_of(access, now=now)
+        given = {name: "" if v is None else v for name, v in _body(request).items()}
+        form = job_form.JobForm(job_form.beginning(desk, given), desk=desk)
+        if not form.is_valid():
+            faults = {name: str(errors[0]) for name, errors in form.errors.items()}
+            raise Invalid(_("The job has faults."), fields=faults)
+        wish, pool = form.wish()
+        zone = timezone.get_current_timezone()
+        found = weighing.weigh(wish, pool, access=access, zone=zone, now=now)
+        order = form.order(found.charge)
+        return Response(
+            {
+                "starts": found.starts, "planned_start": found.planned_start,
+                "sentence": found.sentence.text, "more": list(found.more),
+                "charge": found.charge, "manifest": composing.manifest(order),
+                "yaml": composing.text(order),
+            }
+        )  # fmt: skip
 
 
 def paged(request: Request, view: APIView, rows: list[Answer]) -> Response:

@@ -1,6 +1,9 @@
-"""Who may take the routes of this room: those who oversee the installation look, admins change."""
+"""Who may take the routes of this room: those who oversee the installation look, admins change.
 
-from portal.teams.permissions import DECIDE, OVERSEE, Rule, organisation
+Whoever works in a team may ask what would become of a job there.
+"""
+
+from portal.teams.permissions import DECIDE, OVERSEE, WORK, Rule, anywhere, organisation
 
 _LOOK = organisation(read=OVERSEE)
 _CHANGE = organisation(read=DECIDE, write=DECIDE)
@@ -17,6 +20,9 @@ RULES: dict[str, Rule] = {
     "kubernetes:resume": _CHANGE,
     "kubernetes:undo": _CHANGE,
     "kubernetes:take-over": _CHANGE,
+    "kubernetes:new-job": anywhere(read=WORK),
+    "kubernetes:new-job-check": anywhere(read=WORK),
+    "kubernetes:new-job-yaml": anywhere(read=WORK),
     "api-cluster-list": _LOOK,
     "api-cluster-detail": _LOOK,
     "api-drift-list": _LOOK,
@@ -29,4 +35,5 @@ RULES: dict[str, Rule] = {
     "api-cluster-resume": _CHANGE,
     "api-cluster-undo": _CHANGE,
     "api-drift-take-over": _CHANGE,
+    "api-job-check": anywhere(read=WORK, write=WORK),
 }

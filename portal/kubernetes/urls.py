@@ -3,7 +3,7 @@
 from django.urls import path
 
 from portal.kubernetes import api
-from portal.kubernetes.views import clusters, moves
+from portal.kubernetes.views import clusters, moves, new_job
 
 app_name = "kubernetes"
 page_patterns = [
@@ -18,6 +18,9 @@ page_patterns = [
     path("clusters/<int:cluster_id>/undo/", moves.undo, name="undo"),
     path("clusters/syncs/<int:run_id>/", clusters.run, name="run"),
     path("clusters/drift/<int:drift_id>/take-over/", moves.take_over, name="take-over"),
+    path("new-job/", new_job.new_job, name="new-job"),
+    path("new-job/check/", new_job.check, name="new-job-check"),
+    path("new-job/manifest.yaml", new_job.download, name="new-job-yaml"),
 ]
 api_patterns = [
     path("clusters", api.ClusterListView.as_view(), name="api-cluster-list"),
@@ -31,6 +34,7 @@ api_patterns = [
     path("clusters/<int:cluster_id>/resume", api.ResumeView.as_view(), name="api-cluster-resume"),
     path("clusters/<int:cluster_id>/undo", api.UndoView.as_view(), name="api-cluster-undo"),
     path("syncs/<int:run_id>", api.SyncDetailView.as_view(), name="api-sync-detail"),
+    path("jobs/check", api.JobCheckView.as_view(), name="api-job-check"),
     path("drift/<int:drift_id>/take-over", api.TakeOverView.as_view(), name="api-drift-take-over"),
 ]
 urlpatterns = page_patterns

@@ -1,12 +1,16 @@
-"""What a tick would decide now, as lines to read; nothing is written."""
+"""What a tick would decide now, also of a job not yet handed in; nothing is written."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
-from portal.scheduling import freezing
+from portal.scheduling import freezing, naming
+from portal.scheduling.models import Verb
+from portal.scheduling.sentences import Said
 from portal.workloads.models import Workload
 from scheduler_core import model as engine
 from scheduler_core import planner
+from scheduler_core.resources import DEVICE
 
 
 def rehearse(*, cluster_id: int, now: datetime) -> list[str]:
@@ -37,4 +41,74 @@ def _sums(plan: engine.Plan) -> str:
     return (
         f"{len(plan.starts)} start, {len(plan.preemptions)} make room, "
         f"{len(plan.running)} run, {len(plan.waiting)} wait"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A job nobody has handed in yet: so many equal pods, GPUs, CPU and memory of each."""
+
+    team_id: int
+    pool_id: int
+    tasks: int
+    gpus: int
+    cpu_milli: int = 0
+    memory_mib: int = 0
+    user_id: int | None = None
+    kind: str = "batch"
+    duration_seconds: int | None = None
+    save_seconds: int | None = None
+    restore_seconds: int | None = None
+    reservation_id: int | None = None
+
+
+def ask(*, cluster_id: int, wish: Wish, now: datetime) -> Said:
+    """What the engine would say of a job, were it handed in now behind all the others."""
+    frozen = freezing.freeze(cluster_id=cluster_id, now=now)
+    snapshot = frozen.snapshot
+    if naming.team(wish.team_id) not in {team.name for team in snapshot.teams}:
+        return Said(Verb.WAIT, "no_quota_in_pool", _nothing(wish))
+    job = _job(wish, snapshot)
+    plan = planner.plan(replace(snapshot, workloads=(*snapshot.workloads, job)))
+    start = next((one for one in plan.starts if one.workload == job.id), None)
+    if start is not None:
+        detail = {
+            "after": list(start.after),
+            "placements": [{"node": place.node} for place in start.placements],
+        }
+        return Said(Verb.START, "", detail, start.charged_to)
+    waits = next((one for one in plan.waiting if one.workload == job.id), None)
+    if waits is None:
+        return Said()
+    planned = waits.planned_start
+    return Said(
+        Verb.WAIT, waits.reason, dict(waits.detail), position=waits.position,
+        planned_start=None if planned is None else datetime.fromtimestamp(planned, UTC),
+    )  # fmt: skip
+
+
+def _nothing(wish: Wish) -> dict[str, object]:
+    return {"team": naming.team(wish.team_id), "pool": naming.pool(wish.pool_id)}
+
+
+def _job(wish: Wish, snapshot: engine.Snapshot) -> engine.Workload:
+    reservation = naming.reservation(wish.reservation_id) if wish.reservation_id else None
+    known = {row.id for row in snapshot.reservations}
+    checkpoint = None
+    if wish.save_seconds is not None:
+        checkpoint = engine.Checkpoint(wish.save_seconds, wish.restore_seconds or 0)
+    return engine.Workload(
+        id=naming.workload(0),
+        team=naming.team(wish.team_id),
+        user=naming.user(wish.user_id) if wish.user_id else None,
+        pool=naming.pool(wish.pool_id),
+        reservation=reservation if reservation in known else None,
+        kind=next((kind for kind in engine.KINDS if kind == wish.kind), "batch"),
+        submitted_at=snapshot.now,
+        tasks=wish.tasks,
+        per_task=engine.PerTask(
+            gpu_milli=wish.gpus * DEVICE, cpu_milli=wish.cpu_milli, memory_mib=wish.memory_mib
+        ),
+        duration_seconds=wish.duration_seconds,
+        checkpoint=checkpoint,
     )
