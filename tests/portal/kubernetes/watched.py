@@ -11,13 +11,14 @@ from typing import Any
 
 from portal.common import leases
 from portal.inventory import services as inventory
-from portal.inventory.models import Cluster, ClusterKind
+from portal.inventory.models import Cluster, ClusterKind, NamespaceOwner, Pool
 from portal.kubernetes import client
 from portal.kubernetes.models import ReadMark
 from portal.kubernetes.watching.recording import Place
 from portal.kubernetes.watching.sight import Sight
 from portal.kubernetes.watching.source import Source
 from portal.kubernetes.watching.watcher import Watch
+from portal.scheduling.models import Share, Tick, TickState
 from portal.workloads.models import Workload
 from tests import builders
 from tests.api_server import controllers
@@ -48,6 +49,23 @@ def a_cluster(server: ApiServer, folder: Path, nodes: int = 2, gpus: int = 8) ->
         cluster_id=cluster.pk, name="vision", team_id=team.pk, now=now, actor_id=None
     )
     return cluster
+
+
+def decide(cluster: Cluster, guaranteed: int, burst: int, fence: int = 1) -> Tick:
+    """A tick that gives every team so many devices: guaranteed, and to borrow."""
+    now = datetime.now(UTC)
+    tick = Tick.objects.create(
+        cluster=cluster, at=now, state=TickState.DONE, fence=fence, started_real_at=now
+    )
+    pool, milli = Pool.objects.get(cluster=cluster), 1000 * guaranteed
+    owners = NamespaceOwner.objects.filter(namespace__cluster=cluster).order_by("team_id")
+    for team_id in owners.values_list("team_id", flat=True).distinct():
+        Share.objects.create(
+            tick=tick, team_id=team_id, pool=pool, guaranteed=milli, reserved=0,
+            fair_share=milli + 1000 * burst, allocated=0, borrowed=0, lent=0, available=milli,
+            dominant_share=0.0, satisfaction=1.0, guaranteed_gpus=guaranteed, burst_gpus=burst,
+        )  # fmt: skip
+    return tick
 
 
 def spec(gpus: int = 1) -> dict[str, Any]:
