@@ -8,11 +8,11 @@ import zlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from portal.finance.models import Month, Statement
+from portal.finance.models import Budget, Month, Statement
 from portal.inventory.models import Cluster, Node, Pool
 from portal.kubernetes.models import Drift, SyncRun, SyncState
 from portal.quotas.models import Quota
-from portal.requests.models import Request, RequestKind, RequestState
+from portal.requests.models import ApprovalRule, Request, RequestKind, RequestState
 from portal.reservations.models import Reservation
 from portal.scheduling.models import Decision, Tick, TickState, Verb
 from portal.slas.models import Breach
@@ -44,6 +44,8 @@ class World:
     pool: Pool
     node: Node
     tick: Tick
+    rule: ApprovalRule
+    budget: Budget
     statement: Statement
     run: SyncRun
     drift: Drift
@@ -66,6 +68,9 @@ class World:
             "run_id": self.run.pk,
             "drift_id": self.drift.pk,
             "month": "2026-11",
+            "kind": "batch",
+            "rule_id": self.rule.pk,
+            "budget_id": self.budget.pk,
         }
 
 
@@ -83,6 +88,11 @@ def a_world(now: datetime) -> World:
     return World(
         ours=sides[0], theirs=sides[1], cluster=cluster, pool=pool,
         node=Node.objects.filter(pool=pool)[0], tick=tick, statement=_a_statement(None, now),
+        rule=ApprovalRule.objects.create(approvals=1),
+        budget=Budget.objects.create(
+            team=sides[0].team, period="month", amount_micro=10**9, currency="KRW", valid_from=now,
+            created_at=now,
+        ),
         run=SyncRun.objects.create(cluster=cluster, at=now, state=SyncState.DONE),
         drift=Drift.objects.create(
             cluster=cluster, kind="ResourceQuota", namespace="vision", name="evenshare-total",

@@ -21,6 +21,7 @@ from portal.dashboards.selectors import home as homes
 from portal.dashboards.selectors import queue as queues
 from portal.dashboards.selectors import workload as workloads
 from portal.dashboards.tables import HEADER, NodeTable, QueueTable, queue_values
+from portal.finance import selectors as finance
 from portal.inventory import selectors as inventory
 from portal.scheduling import selectors as scheduling
 from portal.scheduling.selectors import QueueRow
@@ -44,7 +45,8 @@ def home(request: HttpRequest) -> HttpResponse:
     rows = homes.list_my_teams(access, tree=tree, now=now)
     full = len(rows) <= homes.PANELS
     decides = access.holds_anywhere(permissions.DECIDE)
-    oversees, pays = access.holds(permissions.OVERSEE), access.holds(permissions.COST)
+    oversees = access.holds(permissions.OVERSEE)
+    pays = access.holds(permissions.COST) and finance.shows_money()
     panels = homes.list_panels(
         access, rows=rows, tree=tree, now=now, waiting=homes.WAITING if full else 0
     )

@@ -19,33 +19,43 @@ HEADER = (
 )  # fmt: skip
 
 
-def for_programs(detail: StatementDetail) -> Iterator[Row]:
+_MONEY = frozenset({"rate_per_gpu_hour", "amount", "tax_percent", "currency"})
+
+
+def for_programs(detail: StatementDetail, *, money_too: bool = True) -> Iterator[Row]:
     """One row a line, in words that never change and figures that are exact."""
     statement = detail.statement
-    yield HEADER
+    kept = [place for place, name in enumerate(HEADER) if money_too or name not in _MONEY]
+    yield tuple(HEADER[place] for place in kept)
     for row in detail.lines:
-        yield (
+        values = (
             statement.month, statement.team_path or statement.team_name, row.kind.value,
             row.adjusts.value if row.adjusts else "",
             row.charged_to.value if row.charged_to else "", row.reservation_id, row.pool_name,
             row.gpu_model, row.from_at, row.to_at, *_figures(row), statement.currency,
         )  # fmt: skip
+        yield tuple(values[place] for place in kept)
 
 
-def for_people(detail: StatementDetail) -> Iterator[Row]:
+def for_people(detail: StatementDetail, *, money_too: bool = True) -> Iterator[Row]:
     """The statement as its page shows it, in the reader's language."""
     statement = detail.statement
-    yield (
+    width = None if money_too else 7
+    header = (
         _("What for"), _("Reservation"), _("Pool"), _("GPU model"), _("From"), _("To"),
         _("GPU-hours"), _("Rate a GPU-hour"), _("Amount"), _("Currency"),
     )  # fmt: skip
+    yield header[:width]
     for row in detail.lines:
         hours, _milli, rate, amount, _percent = _figures(row)
-        yield (
+        values = (
             words.line(row), f"R-{row.reservation_id}" if row.reservation_id else "",
             row.pool_name, row.gpu_model, row.from_at, row.to_at, hours, rate, amount,
             statement.currency,
         )  # fmt: skip
+        yield values[:width]
+    if not money_too:
+        return
     for word, micro in (
         (_("Without tax"), statement.total_micro),
         (_("Tax"), statement.tax_micro),

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from portal.common import zones
 from portal.common.forms import DateTimeInput
-from portal.finance.models import IdleRule
+from portal.finance.models import BudgetPeriod, IdleRule
 from portal.finance.selectors import LineRow, RateCardRow, RateRow
 from portal.finance.services import Correction, NewRate
 from portal.inventory.selectors import PoolRow
@@ -156,6 +156,41 @@ class RateCardForm(forms.Form):
             "name": given["name"], "currency": given["currency"].upper(),
             "tax_basis_points": int(given["tax_percent"] * 100), "idle_rule": given["idle_rule"],
             "rates": self.rates(),
+        }  # fmt: skip
+
+
+class BudgetForm(forms.Form):
+    """What a team, with all below it, may spend in each period."""
+
+    team = forms.TypedChoiceField(label=_("Team"), coerce=int)
+    period = forms.ChoiceField(label=_("For"), choices=BudgetPeriod.choices)
+    unit = forms.ChoiceField(label=_("Counted in"))
+    limit = forms.DecimalField(label=_("Limit"), min_value=Decimal("0.001"), max_value=10**11)
+    refuses = forms.BooleanField(
+        label=_("Refuse requests that would go beyond it"), required=False,
+        help_text=_("Without it people are only told at 75, 90 and 100 %."),
+    )  # fmt: skip
+
+    def __init__(
+        self, *args: Any, teams: Sequence[tuple[int, str]], currency: str, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        for name, choices in (
+            ("team", list(teams)),
+            ("unit", [("money", currency), ("time", _("GPU-hours"))]),
+        ):
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = choices
+
+    def limits(self) -> dict[str, Any]:
+        """What the service takes."""
+        given = self.cleaned_data
+        in_time = given["unit"] == "time"
+        return {
+            "team_id": given["team"], "period": given["period"], "refuses": given["refuses"],
+            "amount_micro": None if in_time else int(given["limit"] * 10**6),
+            "gpu_milli_seconds": int(given["limit"] * 3_600_000) if in_time else None,
         }  # fmt: skip
 
 

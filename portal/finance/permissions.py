@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from portal.finance.models import Statement
 from portal.teams.permissions import (
+    ANY_ROLE,
     ASK,
     BILL,
     COST,
@@ -42,6 +43,10 @@ RULES: dict[str, Rule] = {
     "finance:revise": _BILL,
     "finance:comment": _SAY,
     "finance:close": _BILL,
+    "finance:budgets": anywhere(read=COST),
+    "finance:set-budget": _BILL,
+    "finance:end-budget": organisation(read=frozenset(), write=BILL),
+    "finance:show-money": organisation(read=frozenset(), write=BILL),
     "finance:rates": anywhere(read=COST),
     "finance:set-rates": _BILL,
     "api-month-list": anywhere(read=COST),
@@ -54,6 +59,10 @@ RULES: dict[str, Rule] = {
     "api-statement-comment-list": _SAY,
     "api-lost-list": anywhere(read=COST),
     "api-job-cost-list": anywhere(read=COST),
+    "api-budget-list": Rule(anywhere().reach, read=COST, write=BILL),
+    "api-budget-end": organisation(read=frozenset(), write=BILL),
+    "api-cost-forecast-list": anywhere(read=COST),
+    "api-presentation-detail": Rule(anywhere().reach, read=ANY_ROLE, write=BILL),
     "api-rate-card-list": Rule(anywhere().reach, read=COST, write=BILL),
     "api-rate-card-preview": organisation(read=frozenset(), write=BILL),
     "api-reconciliation-detail": organisation(read=COST),

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from portal.common.drawing import DASHED, FENCED, HATCHED, SOLID, Bar, Part
 from portal.finance import words
 from portal.finance.models import LineKind
-from portal.finance.selectors import Reconciliation, StatementRow
+from portal.finance.selectors import BudgetRow, Reconciliation, StatementRow, show_budget
 
 
 def of_month(rows: Sequence[StatementRow], found: Reconciliation, hues: dict[int, int]) -> Bar:
@@ -33,6 +33,25 @@ def of_month(rows: Sequence[StatementRow], found: Reconciliation, hues: dict[int
         total=found.capacity,
         text=words.summary(found),
     )
+
+
+def of_budget(row: BudgetRow, hue: int) -> Bar:
+    """A budget: what is spent, what is booked, and what is left empty."""
+    spent, booked = show_budget(row, row.spent), show_budget(row, row.booked)
+    return Bar(
+        parts=tuple(
+            part
+            for part in (
+                Part(SOLID, row.spent, hue, _("%(amount)s spent") % {"amount": spent}),
+                Part(DASHED, row.booked, hue, _("%(amount)s booked") % {"amount": booked}),
+            )
+            if part.amount > 0
+        ),
+        total=max(row.limit, row.spent + row.booked),
+        text=_("%(spent)s spent and %(booked)s booked of %(limit)s") % {
+            "spent": spent, "booked": booked, "limit": show_budget(row, row.limit),
+        },
+    )  # fmt: skip
 
 
 def _part(name: str, what: str, amount: int) -> str:

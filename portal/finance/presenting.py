@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 from portal.finance.models import LineKind
 from portal.finance.selectors import (
+    BudgetRow,
     CommentRow,
+    Forecast,
     JobCost,
     LineRow,
     Lost,
@@ -51,6 +53,26 @@ def statement(row: StatementRow) -> Answer:
 def detail(found: StatementDetail) -> Answer:
     """A statement with its lines."""
     return {**statement(found.statement), "lines": [_line(row) for row in found.lines]}
+
+
+def budget(row: BudgetRow) -> Answer:
+    """A budget; figures in micro-units or, `unit` gpu_milli_seconds, in those."""
+    return {
+        "id": row.id, "team": row.team_id, "team_name": row.team_name, "period": row.period,
+        "of": row.of.name, "from": row.of.starts_at, "to": row.of.ends_at,
+        "unit": "gpu_milli_seconds" if row.in_time else "micro", "currency": row.currency,
+        "refuses": row.refuses, "limit": row.limit, "spent": row.spent, "booked": row.booked,
+        "expected": row.expected, "left": row.left, "percent": row.percent, "alerts": row.alerts,
+    }  # fmt: skip
+
+
+def forecast(row: Forecast) -> Answer:
+    """A team's month to its end, in micro-units without tax."""
+    return {
+        "team": row.team_id, "as_of": row.as_of, "so_far_micro": row.so_far_micro,
+        "booked_micro": row.booked_micro, "expected_micro": row.expected_micro,
+        "total_micro": row.total_micro, "low_micro": row.low_micro, "high_micro": row.high_micro,
+    }  # fmt: skip
 
 
 def comment(row: CommentRow, lines: Mapping[str, int]) -> Answer:

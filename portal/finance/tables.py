@@ -106,12 +106,17 @@ class StatementTable(Table):
         )  # fmt: skip
         empty_text = _("They appear as soon as the month has begun and use has been read.")
 
-    def __init__(self, rows: list[StatementRow], currency: str, hues: dict[int, int]) -> None:
+    def __init__(
+        self, rows: list[StatementRow], currency: str, hues: dict[int, int], *, with_money: bool
+    ) -> None:
         columns = [
             ("total_micro", SumColumn(currency, verbose_name=_("Amount"))),
             ("tax_micro", SumColumn(currency, verbose_name=_("Tax"))),
         ]
-        super().__init__(rows, extra_columns=columns, attrs={"class": "table cards statements"})
+        super().__init__(
+            rows, extra_columns=columns, attrs={"class": "table cards statements"},
+            exclude=() if with_money else ("total_micro", "tax_micro"),
+        )  # fmt: skip
         self.hues = hues
 
     def render_team_path(self, record: StatementRow) -> str:

@@ -9,6 +9,11 @@ from portal.usage import services as usage
 
 @shared_task(name="finance.reckon")
 def reckon(**_: object) -> None:
-    """Bring the hourly sums up to date and work out every month that is not closed."""
+    """Bring the hourly sums up to date and work out every month that is not closed.
+
+    Then note the budgets that passed a mark.
+    """
     usage.roll_up()
-    services.compute_open(now=clock.now())
+    now = clock.now()
+    services.compute_open(now=now)
+    services.note_alerts(now=now)

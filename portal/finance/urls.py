@@ -2,16 +2,21 @@
 
 from django.urls import path
 
+from portal.finance.api import budgets as budgets_api
 from portal.finance.api import months as months_api
 from portal.finance.api import rates as rates_api
 from portal.finance.api import statements as statements_api
 from portal.finance.api import use as use_api
-from portal.finance.views import months, rates, revising, statements, use
+from portal.finance.views import budgets, months, rates, revising, statements, use
 
 app_name = "finance"
 page_patterns = [
     path("costs/", months.costs, name="costs"),
     path("costs/use/", use.use, name="use"),
+    path("costs/budgets/", budgets.budgets, name="budgets"),
+    path("costs/budgets/new/", budgets.set_budget, name="set-budget"),
+    path("costs/budgets/<int:budget_id>/end/", budgets.end_budget, name="end-budget"),
+    path("costs/show-money/", budgets.show_money, name="show-money"),
     path("costs/rates/", rates.rates, name="rates"),
     path("costs/rates/next/", rates.set_rates, name="set-rates"),
     path("costs/months/<str:month>/close/", months.close, name="close"),
@@ -52,6 +57,10 @@ api_patterns = [
         statements_api.CommentListView.as_view(),
         name="api-statement-comment-list",
     ),
+    path("budgets", budgets_api.BudgetListView.as_view(), name="api-budget-list"),
+    path("budgets/<int:budget_id>/end", budgets_api.BudgetEndView.as_view(), name="api-budget-end"),
+    path("forecast/costs", budgets_api.ForecastListView.as_view(), name="api-cost-forecast-list"),
+    path("presentation", budgets_api.PresentationView.as_view(), name="api-presentation-detail"),
     path("rate-cards", rates_api.RateCardListView.as_view(), name="api-rate-card-list"),
     path("rate-cards/preview", rates_api.PreviewView.as_view(), name="api-rate-card-preview"),
     path(

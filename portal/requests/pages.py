@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from portal.common import formats
 from portal.common.errors import Missing
+from portal.finance import selectors as finance
 from portal.requests import (
     approving,
     drafts,
@@ -97,7 +98,7 @@ def of_request(
     comment: CommentForm | None = None,
 ) -> dict[str, Any]:
     """All that the page of one request shows to this person."""
-    sees_cost = access.holds(COST, team_id=row.team_id)
+    sees_cost = access.holds(COST, team_id=row.team_id) and finance.shows_money()
     lapsed = words.has_lapsed(row, now)
     examined = None
     if row.state in OPEN and not lapsed and not kinds.of(row).missing(row, now):

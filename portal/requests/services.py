@@ -19,7 +19,7 @@ from portal.common import audit
 from portal.common.errors import Conflict, Invalid, Missing, Refusal
 from portal.inventory import services as inventory
 from portal.inventory.models import Pool
-from portal.requests import approving, history, kinds
+from portal.requests import approving, history, kinds, pricing
 from portal.requests.models import Approval, Comment, Request, RequestState
 from portal.reservations import selectors as reservations
 from portal.reservations import services as reservation_services
@@ -119,6 +119,7 @@ def submit(*, request_id: int, actor_id: int, now: datetime, version: int | None
         kind.fill(row, now)
         _must_be_ready(row, now)
         price = kind.price(row, now)
+        pricing.must_fit_budget(row, price, now)
         needed = approving.needed(row, price[0] if price else None)
     if needed == 0:
         # Before the end of the audit's chain is held, as everywhere.

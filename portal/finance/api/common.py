@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from portal.common.api import Paging
+from portal.finance import selectors
 from portal.teams.models import User
 
 
@@ -39,6 +40,22 @@ class Strict(serializers.Serializer[object]):
         return super().to_internal_value(data)
 
 
+def shown(answer: Any) -> Any:
+    """An answer as it may be shown: without amounts where the organisation shows none."""
+    return answer if selectors.shows_money() else _without_money(answer)
+
+
+def _without_money(answer: Any) -> Any:
+    if isinstance(answer, list):
+        return [_without_money(item) for item in answer]
+    if not isinstance(answer, dict):
+        return answer
+    return {
+        key: None if key.endswith("_micro") else _without_money(value)
+        for key, value in answer.items()
+    }
+
+
 def page(
     view: APIView,
     request: Request,
@@ -48,7 +65,7 @@ def page(
     """One page of a list."""
     paging = Paging()
     rows_of_page = paging.paginate_queryset(rows, request, view=view)
-    return paging.get_paginated_response([present(row) for row in rows_of_page or []])
+    return paging.get_paginated_response(shown([present(row) for row in rows_of_page or []]))
 
 
 def has_offset(text: object) -> bool:

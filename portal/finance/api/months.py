@@ -45,4 +45,4 @@ class ReconciliationView(APIView):
         found = selectors.get_reconciliation(instant=instant)
         if found is None:
             raise Invalid(_("Nothing has been computed for this month yet."), code="not_computed")
-        return Response(presenting.reconciliation(found))
+        return Response(common.shown(presenting.reconciliation(found)))

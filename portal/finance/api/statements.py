@@ -45,7 +45,7 @@ class StatementDetailView(APIView):
         detail = selectors.get_statement(statement_id=statement_id)
         if request.accepted_renderer.format == "csv":
             return _csv(detail)
-        response = Response(presenting.detail(detail))
+        response = Response(common.shown(presenting.detail(detail)))
         response["ETag"] = etag(detail.statement.version)
         return response
 
@@ -73,7 +73,7 @@ class PaidView(APIView):
                 statement_id=statement_id, actor_id=common.who(request), now=clock.now()
             )
             detail = selectors.get_statement(statement_id=statement_id)
-            response = Response(presenting.detail(detail))
+            response = Response(common.shown(presenting.detail(detail)))
             response["ETag"] = etag(detail.statement.version)
             return response
 
@@ -117,7 +117,7 @@ class RevisionView(APIView):
                 reason=said["reason"], actor_id=common.who(request), now=clock.now(),
             )  # fmt: skip
             detail = selectors.get_statement(statement_id=new.pk)
-            return Response(presenting.detail(detail), status=CREATED)
+            return Response(common.shown(presenting.detail(detail)), status=CREATED)
 
         return once(request, act)
 
@@ -158,6 +158,6 @@ class CommentListView(APIView):
 def _csv(detail: selectors.StatementDetail) -> HttpResponseBase:
     statement = detail.statement
     name = f"statement-{statement.month}-{statement.id}"
-    response = csv.response(name, exports.for_programs(detail))
+    response = csv.response(name, exports.for_programs(detail, money_too=selectors.shows_money()))
     response["ETag"] = etag(statement.version)
     return response

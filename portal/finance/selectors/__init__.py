@@ -4,12 +4,17 @@
 `prices` lists rate cards and says what something would cost.
 """
 
+from portal.finance.selectors.budgets import BudgetRow, check_budget, list_budgets
+from portal.finance.selectors.budgets import show as show_budget
+from portal.finance.selectors.forecasts import Forecast, forecast
 from portal.finance.selectors.jobs import JobCost, JobCosts, list_job_costs
+from portal.finance.selectors.presentation import shows_money
 from portal.finance.selectors.previews import Preview, PreviewRow, preview_rates
 from portal.finance.selectors.prices import (
     Estimate,
     RateCardRow,
     RateRow,
+    currency_at,
     estimate,
     get_card_at,
     list_gpu_models,
@@ -37,9 +42,11 @@ from portal.finance.selectors.statements import (
 from portal.finance.selectors.waste import Cause, Lost, list_lost
 
 __all__ = [
+    "BudgetRow",
     "Cause",
     "CommentRow",
     "Estimate",
+    "Forecast",
     "JobCost",
     "JobCosts",
     "LineRow",
@@ -53,12 +60,16 @@ __all__ = [
     "Reconciliation",
     "StatementDetail",
     "StatementRow",
+    "check_budget",
+    "currency_at",
     "estimate",
+    "forecast",
     "get_card_at",
     "get_month",
     "get_month_to_date",
     "get_reconciliation",
     "get_statement",
+    "list_budgets",
     "list_gpu_models",
     "list_job_costs",
     "list_lost",
@@ -67,5 +78,7 @@ __all__ = [
     "list_statements",
     "preview_rates",
     "reconcile",
+    "show_budget",
+    "shows_money",
     "team_of_statement",
 ]

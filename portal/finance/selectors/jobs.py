@@ -53,6 +53,11 @@ class JobCost:
         )
 
     @property
+    def each_hours(self) -> Decimal:
+        """What one that completed took, in GPU-hours."""
+        return Decimal(self.each_milli_seconds or 0) / MILLI_SECONDS_PER_GPU_HOUR
+
+    @property
     def each_milli_seconds(self) -> int | None:
         """The same in GPU-time."""
         return self.gpu_milli_seconds // self.completed if self.completed else None

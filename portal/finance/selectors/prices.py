@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from portal.common.clock import whole_seconds
 from portal.finance import cards, pricing
 from portal.finance.models import Rate, RateCard
+from portal.finance.selectors import presentation
 from portal.inventory.models import GPUModel, Pool
 from portal.reservations.models import Source
 
@@ -71,6 +72,11 @@ def list_rate_cards() -> list[RateCardRow]:
     return [_card_row(card) for card in found]
 
 
+def currency_at(at: datetime) -> str:
+    """What is billed in at an instant."""
+    return cards.read(at, at + timedelta(seconds=1)).currency
+
+
 def list_gpu_models() -> list[tuple[int, str]]:
     """The models pools have, by name."""
     models = GPUModel.objects.filter(pk__in=Pool.objects.values("gpu_model_id"))
@@ -91,11 +97,13 @@ def estimate(
     source: str = Source.POOL,
     charged_to: str = "",
 ) -> Estimate | None:
-    """The price of holding GPUs of a pool, or None where some of the time has no rate.
+    """The price of holding GPUs of a pool; None where some of it has no rate, or none is shown.
 
     `source` decides what its use is charged to (the pool: reserved, the guarantee: guaranteed)
     unless `charged_to` says otherwise.
     """
+    if not presentation.shows_money():
+        return None
     charged_to = charged_to or _CHARGED[Source(source)]
     used: list[tuple[int, int]] = []
     unused = quantity = 0

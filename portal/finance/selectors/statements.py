@@ -19,6 +19,7 @@ from portal.finance.models import (
     StatementState,
 )
 from portal.finance.pricing import MILLI_SECONDS_PER_GPU_HOUR
+from portal.finance.selectors import presentation
 from portal.reservations.models import Reservation
 from portal.teams.models import User
 from portal.teams.permissions import COST
@@ -100,6 +101,11 @@ class StatementRow:
     def borrowed(self) -> int:
         """Use that was borrowed."""
         return self.use.get(ChargedTo.BORROWED, 0)
+
+    @property
+    def held(self) -> int:
+        """All use and what was reserved and not used."""
+        return sum(self.use.values()) + self.reserved_unused
 
     @property
     def reserved_unused(self) -> int:
@@ -244,7 +250,9 @@ def _revisions(statement_id: int) -> list[tuple[int, int]]:
 
 
 def get_month_to_date(*, team_ids: Iterable[int], now: datetime) -> dict[int, StatementRow]:
-    """The running month's statement of each of these teams, as far as there is one."""
+    """The running month's statement of each of these teams, if there is one and money is shown."""
+    if not presentation.shows_money():
+        return {}
     found = Statement.objects.select_related("month").filter(
         team_id__in=list(team_ids),
         period_starts_at__lte=now,

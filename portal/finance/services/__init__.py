@@ -5,7 +5,9 @@ cannot cross; and closing and setting rates lock the newest card, so that a rate
 under a closed month.
 """
 
+from portal.finance.services.budgets import end_budget, note_alerts, set_budget
 from portal.finance.services.comments import comment
+from portal.finance.services.presentation import show_money
 from portal.finance.services.rate_cards import NewRate, propose, set_rate_card
 from portal.finance.services.revisions import Correction, revise_statement
 from portal.finance.services.statements import close_month, compute_month, compute_open, mark_paid
@@ -17,8 +19,12 @@ __all__ = [
     "comment",
     "compute_month",
     "compute_open",
+    "end_budget",
     "mark_paid",
+    "note_alerts",
     "propose",
     "revise_statement",
+    "set_budget",
     "set_rate_card",
+    "show_money",
 ]

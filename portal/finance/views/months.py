@@ -1,5 +1,6 @@
 """A month: what each team pays, whether it adds up, and closing it."""
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -12,7 +13,7 @@ from django.views.decorators.http import require_safe
 from portal.common import clock, tables
 from portal.common.errors import Refusal
 from portal.finance import months, pictures, selectors, services, words
-from portal.finance.selectors import Reconciliation, StatementRow
+from portal.finance.selectors import Forecast, MonthRow, Reconciliation, StatementRow
 from portal.finance.tables import StatementTable
 from portal.finance.views import common
 from portal.finance.views.common import confirmed
@@ -29,10 +30,14 @@ def costs(request: HttpRequest) -> HttpResponseBase:
     rows = [] if month.id is None else selectors.list_statements(access, month_id=month.id)
     rows = _without_empty_branches(rows)
     currency = rows[0].currency if rows else teams.get_organisation().currency
-    table = StatementTable(rows, currency, hues=common.hues(now))
+    table = StatementTable(
+        rows, currency, hues=common.hues(now), with_money=selectors.shows_money()
+    )
 
     def context() -> dict[str, Any]:
         found = selectors.get_reconciliation(instant=month.starts_at)
+        money = selectors.shows_money()
+        names = {row.team_id: row.team_path for row in rows}
         sees_all = access.holds(COST)
         return {
             "month": month,
@@ -41,11 +46,16 @@ def costs(request: HttpRequest) -> HttpResponseBase:
             "total_micro": sum(row.total_micro for row in rows),
             "currency": currency,
             "rows": rows,
-            "sees_all": sees_all,
+            "sees_all": sees_all and money,
+            "shows_money": money,
+            "held_hours": words.hours(sum(row.held for row in rows)),
+            "forecast": [(names.get(row.team_id, ""), row) for row in _forecast(rows, month, now)]
+            if money
+            else [],
             "reconciliation": found,
             "verdict": words.verdict(found) if found else "",
             "summary": words.summary(found) if found else "",
-            **_equation(found, with_money=sees_all),
+            **_equation(found, with_money=sees_all and money),
             "bar": pictures.of_month(rows, found, table.hues) if found and sees_all else None,
             "tone": words.TONES[month.state],
             "may_close": access.holds(BILL) and month.is_open and month.is_over(now),
@@ -79,7 +89,7 @@ def close(request: HttpRequest, month: str) -> HttpResponse:
         "month_title": words.month(row.starts_at, row.zone),
         "reconciliation": found,
         "verdict": words.verdict(found) if found else "",
-        "sees_all": True,
+        "sees_all": selectors.shows_money(),
         "is_over": row.is_over(clock.now()),
         "refusal": refusal,
     }
@@ -102,6 +112,15 @@ def _equation(found: Reconciliation | None, *, with_money: bool) -> dict[str, ob
             (pool, words.hours(pool.accounted), words.hours(pool.capacity)) for pool in found.pools
         ],
     }
+
+
+def _forecast(rows: list[StatementRow], month: MonthRow, now: datetime) -> list[Forecast]:
+    """What the running month is expected to cost each team shown, the dearest first."""
+    if not month.starts_at <= now < month.ends_at:
+        return []
+    team_ids = [row.team_id for row in rows if row.team_id is not None]
+    found = selectors.forecast(now=now, team_ids=team_ids)
+    return sorted(found.values(), key=lambda row: -row.total_micro)
 
 
 def _without_empty_branches(rows: list[StatementRow]) -> list[StatementRow]:

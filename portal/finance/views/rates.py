@@ -27,12 +27,15 @@ from portal.teams.permissions import BILL
 def rates(request: HttpRequest) -> HttpResponse:
     """Every rate card, newest first."""
     now = clock.now()
+    may_set, money = access_of(request).holds(BILL), selectors.shows_money()
     context = {
+        "shows_money": money,
         "cards": [
             (card, card.holds_at(now), words.percent(card.tax_basis_points), _prices(card))
             for card in selectors.list_rate_cards()
+            if money or may_set
         ],
-        "may_set": access_of(request).holds(BILL),
+        "may_set": may_set,
     }
     return render(request, "finance/rates.html", context)
 

@@ -22,6 +22,7 @@ def statement(request: HttpRequest, statement_id: int) -> HttpResponse:
     detail = selectors.get_statement(statement_id=statement_id)
     row = detail.statement
     found = selectors.get_reconciliation(instant=row.period_starts_at)
+    money = selectors.shows_money()
     context = {
         "statement": row,
         "month_title": words.month(row.period_starts_at, row.zone),
@@ -44,7 +45,9 @@ def statement(request: HttpRequest, statement_id: int) -> HttpResponse:
         "idle_words": words.listed(str(x.idle_rule.label) for x in detail.lines if x.idle_rule),
         "tax_words": words.listed(words.percent(x.tax_basis_points) for x in detail.lines),
         "reconciliation": found,
-        "sees_all": access.holds(COST),
+        "sees_all": access.holds(COST) and money,
+        "shows_money": money,
+        "held": words.hours(row.held),
         "verdict": words.verdict(found) if found else "",
         "may_pay": access.holds(BILL, team_id=row.team_id)
         and row.state is StatementState.FINAL
@@ -58,7 +61,7 @@ def statement_csv(request: HttpRequest, statement_id: int) -> HttpResponseBase:
     """The statement as its page shows it, as CSV."""
     detail = selectors.get_statement(statement_id=statement_id)
     name = f"statement-{detail.statement.month}-{statement_id}"
-    return csv.response(name, exports.for_people(detail))
+    return csv.response(name, exports.for_people(detail, money_too=selectors.shows_money()))
 
 
 @confirmed

@@ -24,7 +24,8 @@ def use(request: HttpRequest) -> HttpResponseBase:
     access, now = access_of(request), clock.now()
     month = common.chosen_month(request, now)
     sees_work = access.holds_anywhere(WORK)
-    form = UseFilter(request.GET or None, months=common.month_choices(month), sees_work=sees_work)
+    asked = {"month": month.name, "by": Dimension.TEAM.value, **request.GET.dict()}
+    form = UseFilter(asked, months=common.month_choices(month), sees_work=sees_work)
     chosen = form.chosen()
     by = Dimension(chosen.get("by", Dimension.TEAM))
     reach = access.teams(COST & breakdown.roles_for(by))
@@ -49,6 +50,7 @@ def use(request: HttpRequest) -> HttpResponseBase:
             "held": words.hours(sum(row.held for row in rows)),
             "share_measured": words.measured(rows),
             "currency": jobs.currency,
+            "shows_money": selectors.shows_money(),
             "lost": [(names.get(one.team_id or 0, _("No team")), one) for one in lost],
             "jobs": [(names.get(one.team_id or 0, _("No team")), one) for one in jobs.rows],
             "as_of": now,

@@ -193,11 +193,13 @@ def test_the_same_by_the_api_with_the_version_one_saw(client: Client, world: Wor
         "corrections": [{"line": a_line(before, charged_to="borrowed"), "rate_micro": 0}],
     }
     address = f"/api/v1/statements/{before.pk}/revisions"
+    answer = None
     for tag, status in ((f'"{before.version + 1}"', 412), (f'"{before.version}"', 201)):
         answer = client.post(
             address, body, content_type="application/json", headers={"If-Match": tag}
         )
         assert answer.status_code == status
+    assert answer is not None
     assert answer.json()["total_micro"] == 3_456_000 * WON
 
 

@@ -1,0 +1,9 @@
+"""How the bill is shown."""
+
+from portal.finance.models import Presentation
+
+
+def shows_money() -> bool:
+    """Whether amounts are shown at all; off, the organisation sees GPU-hours only."""
+    row = Presentation.objects.filter(id=1).first()
+    return row is None or row.shows_money
