@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 django_stubs_ext.monkeypatch()
 BASE_DIR = Path(__file__).resolve().parent.parent
 _faults: list[str] = []
+_REDIS_DATABASES = 16
 _MAIL_PORTS = {"smtp": 25, "smtps": 465, "smtp+tls": 587}
 
 
@@ -115,6 +116,14 @@ def _address(name: str, default: str | None, schemes: tuple[str, ...]) -> SplitR
         _faults.append(f"{name} must be {'|'.join(schemes)}://host, not {url!r}")
         return urlsplit("")
     return parts
+
+
+def _beside(url: str) -> str:
+    """The next database of the same Redis, so that emptying one of the two leaves the other."""
+    parts = urlsplit(url)
+    number = parts.path.strip("/")
+    following = (int(number) + 1) % _REDIS_DATABASES if number.isdigit() else 1
+    return parts._replace(path=f"/{following}").geturl() if url else ""
 
 
 def _one_of(name: str, default: str, words: tuple[str, ...]) -> str:
@@ -222,9 +231,10 @@ DATABASES = {"default": _database(_text("DATABASE_URL", f"sqlite:///{VAR_DIR / '
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Without a broker everything runs in one process: tasks at once, the cache in memory.
 BROKER = _address("EVENSHARE_BROKER", "" if EMBEDDED else None, ("redis", "rediss")).geturl()
+CACHE = _address("EVENSHARE_CACHE", _beside(BROKER), ("redis", "rediss")).geturl()
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": BROKER}
-    if BROKER
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": CACHE}
+    if CACHE
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
 

@@ -13,6 +13,8 @@ from redis import Redis
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE_SECONDS = 60
+CACHES = 8
+"""The first of the databases that are caches."""
 KEPT = ("PATH", "HOME", "LANG", "VIRTUAL_ENV")
 
 
@@ -25,10 +27,13 @@ class Production:
         self.broker = f"{broker.rpartition('/')[0]}/{number}"
         self.redis = Redis.from_url(self.broker)
         self.redis.flushdb()
+        self.cache = f"{broker.rpartition('/')[0]}/{number + CACHES}"
+        Redis.from_url(self.cache).flushdb()
         self.folder = folder
         self.environment = {
             **{name: os.environ[name] for name in KEPT if name in os.environ},
             "DATABASE_URL": database, "EVENSHARE_BROKER": self.broker,
+            "EVENSHARE_CACHE": self.cache,
             "EVENSHARE_EMBEDDED": "no", "EVENSHARE_SECRET_KEY": "s" * 60,
             # Celery warns whoever is root, before it knows how lines are to look.
             "PYTHONWARNINGS": "ignore",

@@ -12,6 +12,7 @@ from smtplib import SMTPException
 
 from celery import current_app
 from django.conf import settings
+from django.core.cache import cache
 from django.core.mail import get_connection
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
@@ -27,6 +28,7 @@ from portal.teams.models import Role, RoleAssignment
 PATIENCE_SECONDS = 3
 MISSED_BEATS = 3
 BACKLOG = 100
+PROBE = "operations.probe"
 
 
 class Level(Enum):
@@ -102,6 +104,29 @@ def broker(_now: datetime) -> Iterator[Finding]:
         )
     else:
         yield Finding("broker", Level.GOOD, "answers")
+
+
+def shared_cache(_now: datetime) -> Iterator[Finding]:
+    """Find whether what is remembered for all processes is kept; embedded, it is in memory."""
+    if not settings.CACHE:
+        return
+    try:
+        cache.set(PROBE, "kept", timeout=60)
+        kept = cache.get(PROBE) == "kept"
+    except RedisError as error:
+        yield Finding(
+            "cache", Level.BAD, f"does not answer: {error}", "Check EVENSHARE_CACHE and Redis."
+        )
+        return
+    if not kept:
+        yield Finding("cache", Level.BAD, "forgets at once", "Give its Redis more memory.")
+    elif settings.CACHE == settings.BROKER:
+        yield Finding(
+            "cache", Level.WARN, "shares its database with the broker: emptying one loses both",
+            "Set EVENSHARE_CACHE to another database.",
+        )  # fmt: skip
+    else:
+        yield Finding("cache", Level.GOOD, "answers")
 
 
 def workers(now: datetime) -> Iterator[Finding]:
@@ -231,9 +256,9 @@ def files(_now: datetime) -> Iterator[Finding]:
         )
 
 
-READY: tuple[Check, ...] = (database, broker)
+READY: tuple[Check, ...] = (database, broker, shared_cache)
 ALL: tuple[Check, ...] = (
-    database, database_clock, broker, workers, mail, files, people, clusters, reach, audit_chain,
+    database, database_clock, broker, shared_cache, workers, mail, files, people, clusters, reach, audit_chain,
 )  # fmt: skip
 
 

@@ -64,7 +64,7 @@ class Ground:
         # The last of the queue says that it is empty; what an earlier turn left comes before.
         mark = f"turn-{time.monotonic_ns()}"
         queue.send_task("operations.heartbeat", kwargs={"queue": mark}, queue="clusters")
-        heart = RedisCache(self.production.broker, {})
+        heart = RedisCache(self.production.cache, {})
         with self.production.worker(
             app="tests.drills.victim", stop=signal.SIGKILL, **told
         ) as worker:

@@ -18,6 +18,7 @@ from tests.portal.kubernetes.world import a_registered
 from tests.with_services import free_port
 
 pytestmark = pytest.mark.django_db
+REDIS = "django.core.cache.backends.redis.RedisCache"
 
 
 def _says(check: checks.Check, now: datetime) -> list[tuple[Level, str]]:
@@ -86,6 +87,29 @@ def test_a_broker_that_does_not_answer_is_bad_and_the_portal_not_ready(
     assert _says(checks.broker, now)[0][0] is Level.BAD
     assert client.get("/readyz").status_code == 503
     assert client.get("/healthz").status_code == 200
+
+
+def test_a_cache_that_does_not_answer_is_bad_and_the_portal_not_ready(
+    client: Client, settings: Settings, now: datetime
+) -> None:
+    assert _says(checks.shared_cache, now) == []
+    settings.CACHE = f"redis://127.0.0.1:{free_port()}/1"
+    settings.CACHES = {"default": {"BACKEND": REDIS, "LOCATION": settings.CACHE}}
+    assert _says(checks.shared_cache, now)[0][0] is Level.BAD
+    assert client.get("/readyz").status_code == 503
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    assert _says(checks.shared_cache, now) == [(Level.GOOD, "answers")]
+
+
+@pytest.mark.services
+def test_a_cache_in_the_brokers_own_database_is_a_warning(
+    settings: Settings, broker: str, now: datetime
+) -> None:
+    settings.BROKER = settings.CACHE = broker
+    settings.CACHES = {"default": {"BACKEND": REDIS, "LOCATION": broker}}
+    ((level, says),) = _says(checks.shared_cache, now)
+    assert level is Level.WARN
+    assert "shares its database with the broker" in says
 
 
 @pytest.mark.services

@@ -47,6 +47,28 @@ def test_all_faults_are_said_at_once() -> None:
     assert "Traceback" not in found.stderr
 
 
+def test_the_cache_is_the_brokers_neighbour_unless_another_is_named() -> None:
+    say = "print(s.CACHE, s.CACHES['default']['LOCATION'])"
+
+    def cache(**environment: str) -> str:
+        found = _start(say, **{**SOUND, **environment})
+        assert found.returncode == 0, found.stderr
+        first, second = found.stdout.split()
+        assert first == second
+        return first
+
+    assert cache() == "redis://127.0.0.1:6379/1"
+    assert cache(EVENSHARE_BROKER="rediss://:pw@r:6380/15?x=1") == "rediss://:pw@r:6380/0?x=1"
+    assert cache(EVENSHARE_BROKER="redis://r") == "redis://r/1"
+    assert cache(EVENSHARE_CACHE="redis://elsewhere/0") == "redis://elsewhere/0"
+
+
+def test_a_cache_at_fault_is_named() -> None:
+    found = _start(**{**SOUND, "EVENSHARE_CACHE": "memcached://r", "EVENSHARE_SYNC_WRITERS": "0"})
+    assert "EVENSHARE_CACHE must be redis|rediss://host" in found.stderr
+    assert "EVENSHARE_SYNC_WRITERS must be at least 1" in found.stderr
+
+
 def test_a_port_that_is_no_number_is_a_fault_like_any_other() -> None:
     broken = {
         "DATABASE_URL": "postgresql://db:x/evenshare",
