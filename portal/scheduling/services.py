@@ -12,7 +12,7 @@ from portal.common import audit, clock, leases, logs
 from portal.common.errors import Conflict, Invalid, Missing
 from portal.inventory.models import Cluster
 from portal.reservations import services as reservations
-from portal.scheduling import foreseeing, freezing, recording
+from portal.scheduling import foreseeing, freezing, no_shows, recording
 from portal.scheduling.models import Policy, Tick, TickState
 from portal.scheduling.recording import Cycle
 from portal.slas import services as slas
@@ -40,6 +40,7 @@ def run_tick(
     try:
         # 1. What the calendar says begins or ends by now.
         reservations.open_and_close_due(now=now)
+        no_shows.give_back_unused(now=now)
         # 2. Nothing is decided on a picture too old to be true.
         too_old = _too_old(cluster, real)
         if too_old:
