@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from portal.common import clock, formats
 from portal.inventory import selectors as inventory
 from portal.inventory.models import Cluster, ClusterKind
+from portal.notifications import selectors as notifications
 from portal.requests import selectors as requests
 from portal.teams import permissions
 from portal.teams.middleware import access_of, rule_for
@@ -23,6 +24,7 @@ from portal.teams.permissions import Verdict
 
 PAGES = (
     ("dashboards:home", gettext_lazy("Home")),
+    ("notifications:inbox", gettext_lazy("Inbox")),
     ("requests:reserve", gettext_lazy("Reserve")),
     ("requests:list", gettext_lazy("Requests")),
     ("kubernetes:new-job", gettext_lazy("New job")),
@@ -30,6 +32,7 @@ PAGES = (
     ("dashboards:capacity", gettext_lazy("Capacity")),
     ("requests:quotas", gettext_lazy("Quotas")),
     ("requests:slas", gettext_lazy("SLAs")),
+    ("requests:rules", gettext_lazy("Rules")),
     ("finance:costs", gettext_lazy("Costs")),
     ("kubernetes:clusters", gettext_lazy("Clusters")),
     ("dashboards:audit", gettext_lazy("Audit")),
@@ -75,9 +78,18 @@ class Frame:
             return None
         here = self._request.path
         current = here == url if name == "dashboards:home" else here.startswith(url)
-        count = self.waiting if name == "requests:list" else 0
-        text = ngettext("%(count)d waits for you", "%(count)d wait for you", count)
+        count, text = self._count(name)
         return NavItem(url, label, current, name == APART, count, text % {"count": count})
+
+    def _count(self, name: str) -> tuple[int, str]:
+        """The number beside a page, and what it counts in words."""
+        if name == "requests:list":
+            waiting = self.waiting
+            return waiting, ngettext("%(count)d waits for you", "%(count)d wait for you", waiting)
+        if name == "notifications:inbox":
+            unread = notifications.count_unread(user_id=int(self._request.user.pk or 0))
+            return unread, ngettext("%(count)d unread", "%(count)d unread", unread)
+        return 0, ""
 
     @cached_property
     def waiting(self) -> int:

@@ -2,8 +2,8 @@
 
 from django.urls import path
 
-from portal.requests import api
-from portal.requests.views import inbox, matrix, moves, quota, reserve, slas
+from portal.requests import api, rules_api
+from portal.requests.views import inbox, matrix, moves, quota, reserve, rules, slas
 
 app_name = "requests"
 page_patterns = [
@@ -22,6 +22,8 @@ page_patterns = [
     path("requests/<int:request_id>/reject/", moves.reject, name="reject"),
     path("requests/<int:request_id>/release/", moves.release, name="release"),
     path("requests/<int:request_id>/comments/", moves.comment, name="comment"),
+    path("rules/", rules.show, name="rules"),
+    path("rules/save/", rules.save, name="rules-save"),
     path("slas/", slas.show, name="slas"),
     path("slas/set/", slas.give, name="sla-set"),
     path("slas/tiers/", slas.tiers, name="tiers"),
@@ -33,6 +35,15 @@ page_patterns = [
     path("quotas/changes/<int:quota_id>/undo/", matrix.undo, name="quota-undo"),
 ]
 api_patterns = [
+    path("rules", rules_api.RuleListView.as_view(), name="api-rule-list"),
+    path("rules/approvals", rules_api.ApprovalRuleView.as_view(), name="api-rule-approvals"),
+    path(
+        "rules/approvals/<int:rule_id>/drop",
+        rules_api.ApprovalRuleDropView.as_view(),
+        name="api-rule-drop",
+    ),
+    path("rules/pools/<int:pool_id>", rules_api.PoolRulesView.as_view(), name="api-rule-pool"),
+    path("rules/classes/<str:kind>", rules_api.ClassRuleView.as_view(), name="api-rule-class"),
     path("quotas/effects", api.QuotaEffectsView.as_view(), name="api-quota-effects"),
     path("requests", api.RequestListView.as_view(), name="api-request-list"),
     path("requests/check", api.CheckView.as_view(), name="api-request-check"),

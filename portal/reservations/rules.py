@@ -39,7 +39,16 @@ class Broken:
 def get_rules(*, pool_id: int) -> Rules:
     """The rules of a pool; without any, none asks anything."""
     row = BookingRule.objects.filter(pool_id=pool_id).first()
-    return Rules() if row is None else Rules(**{name: getattr(row, name) for name in FIGURES})
+    return Rules() if row is None else _of(row)
+
+
+def list_rules() -> dict[int, Rules]:
+    """The rules by pool, of those that have any."""
+    return {row.pool_id: _of(row) for row in BookingRule.objects.all()}
+
+
+def _of(row: BookingRule) -> Rules:
+    return Rules(**{name: getattr(row, name) for name in FIGURES})
 
 
 def list_broken(
