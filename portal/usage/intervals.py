@@ -45,10 +45,11 @@ class Holding(NamedTuple):
         return self.ledger_until or self.scheduled_at
 
     def rows(self, until: datetime) -> Iterator[Row]:
-        """The cells from where the ledger ends up to an instant."""
+        """The cells from where the ledger ends up to an instant; less than a second is nothing."""
         for from_at, to_at in cells(self.begins, until):
             seconds = (to_at - from_at) // SECOND
-            yield self.row._replace(from_at=from_at, to_at=to_at, seconds=seconds)
+            if seconds:
+                yield self.row._replace(from_at=from_at, to_at=to_at, seconds=seconds)
 
 
 def unsettled(cluster_id: int) -> list[Holding]:

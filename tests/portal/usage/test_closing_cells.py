@@ -172,3 +172,10 @@ def test_sums_are_exact_where_a_period_cuts_a_cell(pool: Pool) -> None:
     (inside,) = selectors.sum_usage(from_at=at(6), to_at=at(8))
     assert inside.gpu_milli_seconds == 120 * 2000
     assert selectors.sum_usage(from_at=at(20), to_at=at(60)) == []
+
+
+def test_less_than_a_second_is_nothing(pool: Pool) -> None:
+    closed_at = at(2) + timedelta(milliseconds=480)
+    a_pod(pool, closed_at=closed_at, estimated=True)
+    assert services.close_cells(cluster_id=pool.cluster_id, now=at(30)) == 0
+    assert spans() == []
