@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Q
 
 from portal.inventory.models import NamespaceOwner, Pool
-from portal.kubernetes import manifests, placing, pods, quantities, splitting
+from portal.kubernetes import manifests, placing, pods, quantities, splitting, widths
 from portal.kubernetes.manifests import PoolShape, Target
 from portal.kubernetes.port import MANAGER, POOL, TEAM, Listing, Manifest
 from portal.kubernetes.splitting import Borrowing
@@ -45,6 +45,7 @@ class Found:
 class Team:
     """A team with its namespaces that exist, and its shares by pool name."""
 
+    id: int
     slug: str
     namespaces: tuple[str, ...]
     shares: Mapping[str, Share]
@@ -52,19 +53,22 @@ class Team:
 
 def wanted(*, cluster_id: int, tick: Tick, found: Found, now: datetime) -> list[dict[str, Any]]:
     """Every object quota mode wants in the cluster: classes, labels, quotas."""
-    pools = [
-        PoolShape(name, resource)
-        for name, resource in Pool.objects.filter(cluster_id=cluster_id).values_list(
-            "name", "resource_name"
-        )
-    ]
+    known = Pool.objects.filter(cluster_id=cluster_id).values_list("id", "name", "resource_name")
+    pools = [PoolShape(name, resource) for _id, name, resource in known]
     there = {item["metadata"]["name"] for item in found.namespaces.items}
     teams = _teams(cluster_id, tick, there, now)
     resources = device_resources(found.nodes, {pool.resource for pool in pools})
     classes = {item["metadata"]["name"]: item for item in found.classes.items}
     claims = device_classes(found)
     result = [*manifests.priority_classes(pools, classes), *_node_labels(found.nodes, pools)]
-    targets = _targets(teams, pools, found)
+    if widths.apply_in(cluster_id):
+        targets = widths.targets(
+            [(team.id, team.namespaces) for team in teams],
+            [(pool_id, name) for pool_id, name, _resource in known],
+            usable(found.nodes, pools), widths.limits(now=now),
+        )  # fmt: skip
+    else:
+        targets = _targets(teams, pools, found)
     for team in teams:
         for name in team.namespaces:
             result.append(manifests.namespace(name, team.slug))
@@ -85,7 +89,7 @@ def _teams(cluster_id: int, tick: Tick, there: set[str], now: datetime) -> list[
     for share in Share.objects.filter(tick=tick).select_related("pool"):
         shares[share.team_id][share.pool.name] = share
     return [
-        Team(slug, tuple(sorted(found)), shares[team_id])
+        Team(team_id, slug, tuple(sorted(found)), shares[team_id])
         for (team_id, slug), found in sorted(names.items())
     ]
 

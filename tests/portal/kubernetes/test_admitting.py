@@ -154,3 +154,15 @@ def test_borrowed_work_makes_room_for_a_guarantee_and_comes_back_with_its_histor
     whys = [row.why for row in Admission.objects.filter(workload=lab.row(victim))]
     assert whys == ["preempted", ""]
     assert Standing.objects.get(workload=lab.row(victim)).verb == Verb.RUN
+
+
+def test_a_quota_is_as_wide_as_a_team_may_ever_go_so_that_services_can_wait(lab: Lab) -> None:
+    hard = {
+        (quota["metadata"]["namespace"], quota["metadata"]["name"]):
+            quota["spec"]["hard"]["requests.nvidia.com/gpu"]
+        for quota in lab.port.quotas().items
+    }  # fmt: skip
+    # No limit was set, so it is the pool; of T4s nothing was promised to anybody.
+    for name in ("guaranteed-a100", "burst-a100", "total"):
+        assert hard["vision", f"evenshare-{name}"] == "16"
+    assert hard["vision", "evenshare-guaranteed-t4"] == "0"
