@@ -66,13 +66,18 @@ def _start_job(after: Body, orders: Orders) -> None:
         _annotations(after).setdefault(PARALLELISM, str(spec.get("parallelism", 1)))
         spec["parallelism"] = orders.tasks
     template = spec["template"]
+    _mark(template, orders)
+    _place(template["spec"], orders.pool, [node for node, _tasks in orders.placements])
+    _open_gate(template["spec"])
+
+
+def _mark(template: Body, orders: Orders) -> None:
+    """What the pods of a template inherit: proof that it was let start, and as what."""
     notes = _annotations(template)
     notes[ADMITTED] = orders.priority_class
     notes.pop(RUNTIME, None)
     if orders.runtime_class:
         notes[RUNTIME] = orders.runtime_class
-    _place(template["spec"], orders.pool, [node for node, _tasks in orders.placements])
-    _open_gate(template["spec"])
 
 
 def _start_ray(after: Body, orders: Orders) -> None:
@@ -81,7 +86,7 @@ def _start_ray(after: Body, orders: Orders) -> None:
     for template in (group.get("template") for group in groups):
         if not template or not _asks_for_devices(template.get("spec") or {}):
             continue
-        _annotations(template)[ADMITTED] = orders.priority_class
+        _mark(template, orders)
         spec = template["spec"]
         spec["priorityClassName"] = orders.priority_class
         if orders.runtime_class:
