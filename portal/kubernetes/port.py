@@ -7,7 +7,7 @@ that a pod that came and went between two reads is still known to the second. A 
 tell leaves `deleted` empty; what is missing is then closed at its last sight.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -86,6 +86,24 @@ class Listing:
     deleted: tuple[Manifest, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Right:
+    """One verb on one resource (`pods/eviction`), of the whole cluster or of one named object."""
+
+    verb: str
+    group: str
+    resource: str
+    namespace: str = ""
+    name: str = ""
+    is_optional: bool = False
+    """Not every cluster has the group."""
+
+    def __str__(self) -> str:
+        where = f".{self.group}" if self.group else ""
+        named = f" {self.namespace}/{self.name}" if self.name else ""
+        return f"{self.verb} {self.resource}{where}{named}"
+
+
 class ClusterPort(Protocol):
     """What the portal asks of a cluster, real or simulated. Every call may raise `ClusterError`."""
 
@@ -123,6 +141,10 @@ class ClusterPort(Protocol):
 
     def device_classes(self) -> Listing:
         """Return what devices can be claimed by (dynamic resource allocation); may be none."""
+        ...
+
+    def denied(self, rights: Iterable[Right]) -> list[Right]:
+        """Return which of these our account does not have; nothing of groups that are not there."""
         ...
 
     def apply(

@@ -12,14 +12,22 @@ What a real server (1.36) taught:
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from portal.kubernetes import answers
 from portal.kubernetes.client import Connection, Query
 from portal.kubernetes.places import BUILT_IN, OWNERS, PLACES, Place
-from portal.kubernetes.port import FENCE, Gone, Listing, Manifest, NotFound, StaleVersion
+from portal.kubernetes.port import (
+    FENCE,
+    Gone,
+    Listing,
+    Manifest,
+    NotFound,
+    Right,
+    StaleVersion,
+)
 
 PAGE = 500
 LOOK_BACK_SECONDS = 1
@@ -89,10 +97,33 @@ class KubernetesCluster:
             return Listing((), "")
         return self._list("DeviceClass")
 
+    def denied(self, rights: Iterable[Right]) -> list[Right]:
+        """Return which of these our account does not have, as the server itself judges."""
+        groups = {version.partition("/")[0] for version in self._versions()}
+        asked = [right for right in rights if not right.is_optional or right.group in groups]
+        return [right for right in asked if not self._may(right)]
+
+    def _may(self, right: Right) -> bool:
+        resource, _, part = right.resource.partition("/")
+        attributes = {
+            "verb": right.verb, "group": right.group, "resource": resource, "subresource": part,
+            "namespace": right.namespace, "name": right.name,
+        }  # fmt: skip
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": attributes},
+        }
+        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        told = self._connection.ask("POST", path, (), review)
+        return bool(told.get("status", {}).get("allowed"))
+
     def _has(self, place: Place) -> bool:
         """Whether the cluster has the kind's group and version."""
-        if place.group in BUILT_IN:
-            return True
+        return place.group in BUILT_IN or place.version in self._versions()
+
+    def _versions(self) -> frozenset[str]:
+        """Every group and version the cluster has, but the core's."""
         if self._groups is None:
             told = self._connection.ask("GET", "/apis")
             self._groups = frozenset(
@@ -100,7 +131,7 @@ class KubernetesCluster:
                 for group in told.get("groups", [])
                 for version in group.get("versions", [])
             )
-        return place.version in self._groups
+        return self._groups
 
     def _list(self, kind: str, query: Query = ()) -> Listing:
         place = PLACES[kind]

@@ -215,6 +215,23 @@ def reach(_now: datetime) -> Iterator[Finding]:
         yield Finding(subject, Level.GOOD, f"{devices} devices, {seen.pods} pods with devices")
 
 
+def rights(_now: datetime) -> Iterator[Finding]:
+    """Find whether our account may do in each cluster all that its mode needs."""
+    for row in Cluster.objects.all():
+        subject = f"rights {row.name}"
+        try:
+            missing = kubernetes.missing_rights(cluster_id=row.pk, now=clock.now())
+        except ClusterError:
+            continue  # `reach` says why it does not answer.
+        if missing:
+            yield Finding(
+                subject, Level.BAD, f"may not {', '.join(map(str, missing))}",
+                f"Apply its role: kubectl apply -k deploy/kubernetes/{row.mode}",
+            )  # fmt: skip
+        else:
+            yield Finding(subject, Level.GOOD, f"may do all that the mode {row.mode} needs")
+
+
 def people(_now: datetime) -> Iterator[Finding]:
     """Find whether two people can approve: nobody may approve their own request."""
     admins = RoleAssignment.objects.filter(role=Role.ADMIN, team=None, user__is_active=True)
@@ -258,7 +275,7 @@ def files(_now: datetime) -> Iterator[Finding]:
 
 READY: tuple[Check, ...] = (database, broker, shared_cache)
 ALL: tuple[Check, ...] = (
-    database, database_clock, broker, shared_cache, workers, mail, files, people, clusters, reach, audit_chain,
+    database, database_clock, broker, shared_cache, workers, mail, files, people, clusters, reach, rights, audit_chain,
 )  # fmt: skip
 
 

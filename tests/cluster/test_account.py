@@ -2,10 +2,12 @@
 
 import pytest
 
-from portal.kubernetes import policies
+from portal.inventory.models import ClusterMode
+from portal.kubernetes import policies, rights
 from portal.kubernetes.client import connect
 from portal.kubernetes.places import PLACES
 from portal.kubernetes.port import MANAGER
+from portal.kubernetes.real import KubernetesCluster
 from tests.cluster import kubelet
 from tests.cluster.worlds import H100, NVIDIA, Team, World, device_pod, refusal
 
@@ -19,6 +21,22 @@ def test_the_account_reads_all_it_needs(world: World) -> None:
     found = port.owners()
     port.owners(since=found.version)
     port.pods(since=found.version)
+
+
+def test_the_account_has_every_right_its_mode_needs_and_what_another_lacks_is_named(
+    world: World,
+) -> None:
+    port = world.port()
+    assert port.denied(rights.needed(ClusterMode.QUOTA)) == []
+    kubeconfig = {"kubeconfig": str(world.tenant_config)}
+    of_a_tenant = KubernetesCluster(connect(kubeconfig)).denied(rights.needed(ClusterMode.QUOTA))
+    said = [str(right) for right in of_a_tenant]
+    assert said[:2] == ["get nodes", "list nodes"]
+    assert "create resourcequotas" in said
+    assert "write figures.evenshare.io" in said
+    assert "get configmaps evenshare/evenshare-limits" in said
+    assert not [line for line in said if "namespaces" in line], "these a tenant has"
+    assert not [line for line in said if "ray.io" in line], "the cluster has no Ray"
 
 
 def test_all_policies_stand_and_the_server_finds_no_fault_in_their_types(world: World) -> None:

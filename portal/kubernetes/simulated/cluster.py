@@ -1,12 +1,20 @@
 """The port of a simulated cluster, and what only a simulated one has: time, books, new jobs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from portal.kubernetes.port import Gone, Listing, Manifest, NotFound, Refused, StaleVersion
+from portal.kubernetes.port import (
+    Gone,
+    Listing,
+    Manifest,
+    NotFound,
+    Refused,
+    Right,
+    StaleVersion,
+)
 from portal.kubernetes.simulated import (
     clockwork,
     lifecycle,
@@ -148,6 +156,10 @@ class SimulatedCluster:
     def device_classes(self) -> Listing:
         """Return none: its devices are extended resources."""
         return Listing((), "")
+
+    def denied(self, rights: Iterable[Right]) -> list[Right]:
+        """Return none: whoever has the file may do anything."""
+        return []
 
     def _job(self, state: State, job: Job) -> dict[str, Any]:
         version, kept = self._kept.get(job.uid, (0, {}))

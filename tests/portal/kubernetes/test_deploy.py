@@ -1,12 +1,14 @@
 """The files of `deploy/kubernetes` hang together; what they do is shown on a real server."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from portal.kubernetes import policies
+from portal.inventory.models import ClusterMode
+from portal.kubernetes import policies, rights
 
 DEPLOY = Path(__file__).resolve().parents[3] / "deploy" / "kubernetes"
 FILES = sorted(path for path in DEPLOY.rglob("*.yaml") if path.name != "kustomization.yaml")
@@ -76,6 +78,30 @@ def test_the_account_may_read_no_secret_and_writes_in_each_mode_only_what_that_m
             writes |= {resource: verbs for resource in rule["resources"] if verbs}
         if item["kind"] == "ClusterRole":
             assert writes == WRITES[item["metadata"]["name"]]
+
+
+def granted(folder: Path) -> set[tuple[str, str, str, str]]:
+    """Verb, group, resource and object of every rule that a kustomization brings with it."""
+    found: set[tuple[str, str, str, str]] = set()
+    for name in yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]:
+        path = (folder / name).resolve()
+        if path.is_dir():
+            found |= granted(path)
+            continue
+        for rule in (r for m in yaml.safe_load_all(path.read_text()) for r in m.get("rules", [])):
+            found |= set(
+                product(
+                    rule["verbs"], rule["apiGroups"], rule["resources"],
+                    rule.get("resourceNames", [""]),
+                )
+            )  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize("mode", list(ClusterMode))
+def test_the_doctor_asks_for_just_the_rights_that_a_modes_folder_gives(mode: ClusterMode) -> None:
+    asked = {(r.verb, r.group, r.resource, r.name) for r in rights.needed(mode)}
+    assert asked == granted(DEPLOY / mode)
 
 
 def test_the_right_the_policies_ask_for_is_the_one_the_account_has() -> None:

@@ -1,5 +1,6 @@
 """The doctor names what is wrong and what to do; health answers without signing in."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from pytest_django import Settings
 
 from portal.common import clock
 from portal.kubernetes import services as kubernetes
+from portal.kubernetes.port import Right
 from portal.operations import checks, heartbeats
 from portal.operations.checks import Level
 from portal.teams.models import Role
@@ -73,6 +75,26 @@ def test_a_cluster_that_cannot_be_read_from_here_is_bad(
     ((level, says),) = _says(checks.reach, now)
     assert level is Level.BAD
     assert "no simulated cluster" in says
+
+
+def test_rights_that_a_cluster_does_not_give_are_named_with_what_to_apply(
+    settings: Settings, tmp_path: Path, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.VAR_DIR = tmp_path
+    _cluster, port = a_registered(tmp_path)
+    assert _says(checks.rights, now) == [(Level.GOOD, "may do all that the mode quota needs")]
+
+    def denied(_port: object, rights: Iterable[Right]) -> list[Right]:
+        return [right for right in rights if right.verb == "patch"]
+
+    monkeypatch.setattr(type(port), "denied", denied)
+    (finding,) = checks.rights(now)
+    assert finding.level is Level.BAD
+    assert finding.says == (
+        "may not patch resourcequotas, patch priorityclasses.scheduling.k8s.io, patch namespaces, "
+        "patch nodes"
+    )
+    assert finding.do == "Apply its role: kubectl apply -k deploy/kubernetes/quota"
 
 
 def test_without_a_broker_or_mail_nothing_is_said_of_them(now: datetime) -> None:
