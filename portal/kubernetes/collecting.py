@@ -8,7 +8,7 @@ from django.db import transaction
 from portal.common import clock, leases
 from portal.inventory import services as inventory
 from portal.inventory.models import Cluster, Pool
-from portal.kubernetes import reading
+from portal.kubernetes import raying, reading
 from portal.kubernetes.models import ReadMark
 from portal.kubernetes.port import ClusterError, ClusterPort, Gone
 from portal.kubernetes.ports import port_for
@@ -108,6 +108,8 @@ def _record(
     inventory.record_nodes(cluster_id=cluster_id, seen=reading.nodes(found.nodes, pools), now=now)
     seen = naming.told(reading.workloads(found, resources), cluster_id=cluster_id)
     observed = workloads.observe(cluster_id=cluster_id, seen=seen, now=now)
+    ray = raying.groups(found.owners.items, found.pods.items)
+    raying.follow(cluster_id=cluster_id, seen=ray, now=now)
     rows = usage.close_cells(cluster_id=cluster_id, now=now)
     keep_mark(cluster_id=cluster_id, version=found.version)
     inventory.mark_read(cluster_id=cluster_id, now=now, real_now=real_now)

@@ -45,7 +45,11 @@ class SeenGroup:
 
 
 def groups(owners: Iterable[Manifest], listing: Iterable[Manifest]) -> list[SeenGroup]:
-    """The groups with devices of every Ray cluster that is listed."""
+    """The groups with devices of every Ray cluster that is listed.
+
+    Where a reader keeps no commands of pods, the group's description tells what Ray was started
+    with.
+    """
     members: dict[tuple[str, str, str], list[Manifest]] = defaultdict(list)
     for item in listing:
         labels = item["metadata"].get("labels") or {}
@@ -95,14 +99,18 @@ def _is_live(pod: Manifest) -> bool:
 
 def _gpus(part: Spec, there: Sequence[Manifest]) -> tuple[int, int]:
     """Devices of a pod and what Ray has of them; of unequal pods one where the two differ."""
-    found = [(_devices(pod["spec"]), _started_with(pod["spec"])) for pod in there]
-    if found:
-        return next((pair for pair in found if pair[0] != pair[1]), found[0])
     template = (part.get("template") or {}).get("spec") or {}
+    found = [(_devices(pod["spec"]), _started_with(pod["spec"], part)) for pod in there]
+    found = found or [(_devices(template), _described(part, template))]
+    return next((pair for pair in found if pair[0] != pair[1]), found[0])
+
+
+def _described(part: Spec, spec: Spec) -> int:
+    """What the group's description tells Ray."""
     told = str((part.get("rayStartParams") or {}).get("num-gpus", ""))
     if told.isascii() and told.isdigit():
-        return _devices(template), min(int(told), quantities.MOST_DEVICES)
-    return _devices(template), _limit(template)
+        return min(int(told), quantities.MOST_DEVICES)
+    return _limit(spec)
 
 
 def _devices(spec: Spec) -> int:
@@ -112,12 +120,14 @@ def _devices(spec: Spec) -> int:
     return min(found, quantities.MOST_DEVICES)
 
 
-def _started_with(spec: Spec) -> int:
-    """The GPUs a pod's Ray was started with: as its command says, else as its limit does."""
+def _started_with(spec: Spec, part: Spec) -> int:
+    """The GPUs a pod's Ray was started with: as its command says, else as its group is described."""
     first = next(iter(spec.get("containers") or []), {})
     words = " ".join(str(word) for word in [*first.get("command", []), *first.get("args", [])])
     told = TOLD.search(words)
-    return int(told["count"]) if told else _limit(spec)
+    if told:
+        return int(told["count"])
+    return _limit(spec) if words else _described(part, spec)
 
 
 def _limit(spec: Spec) -> int:

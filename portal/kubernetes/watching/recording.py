@@ -9,7 +9,7 @@ from django.db import transaction
 from portal.common import leases
 from portal.inventory import services as inventory
 from portal.inventory.models import Cluster, Pool
-from portal.kubernetes import collecting, reading
+from portal.kubernetes import collecting, raying, reading
 from portal.kubernetes.port import Listing, Manifest
 from portal.kubernetes.reach import Room
 from portal.kubernetes.reclaiming import naming
@@ -41,6 +41,10 @@ def families(place: Place, found: Families, room: Room, now: datetime) -> Observ
     resources = set(_hold(place).values())
     looked = reading.workloads(found.read, resources, room)
     seen = naming.told(looked, cluster_id=place.cluster_id)
+    raying.follow(
+        cluster_id=place.cluster_id, now=now, of_uids=found.uids,
+        seen=raying.groups(found.read.owners.items, found.read.pods.items),
+    )  # fmt: skip
     return workloads.observe(cluster_id=place.cluster_id, seen=seen, scope=found.uids, now=now)
 
 

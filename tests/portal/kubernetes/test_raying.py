@@ -1,14 +1,19 @@
 """Ray clusters: who is wanted and there, and whether Ray counts the GPUs its pods have."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
-from portal.kubernetes import raying
+from portal.kubernetes import raying, services
 from portal.kubernetes.models import RayGroup
+from portal.kubernetes.port import Listing
 from portal.kubernetes.raying import SeenGroup
+from portal.kubernetes.simulated.cluster import SimulatedCluster
 from tests import builders
+from tests.portal.kubernetes import world
 from tests.portal.kubernetes.world import START
 
 GPU = "nvidia.com/gpu"
@@ -33,7 +38,10 @@ def a_cluster(*groups: dict[str, Any], **spec: Any) -> dict[str, Any]:
     """A Ray cluster with a head without GPUs."""
     return {
         "kind": "RayCluster", "apiVersion": "ray.io/v1",
-        "metadata": {"name": "train", "namespace": "vision", "uid": "r-1"},
+        "metadata": {
+            "name": "train", "namespace": "vision", "uid": "r-1", "resourceVersion": "1",
+            "creationTimestamp": "2026-11-02T00:00:00Z",
+        },
         "spec": {
             "headGroupSpec": {"rayStartParams": {}, "template": a_template(0)},
             "workerGroupSpecs": list(groups), **spec,
@@ -123,3 +131,21 @@ def test_rows_follow_what_is_seen_and_a_repeat_changes_nothing() -> None:
     assert follow(minute=3, of_uids=["another"]) == 0
     assert follow(minute=4) == 1
     assert not RayGroup.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_look_at_a_cluster_brings_its_ray_groups(folder: Path) -> None:
+    cluster, port = world.a_registered(folder, world.a_plan())
+    owners = port.owners()
+    shown = Listing((*owners.items, a_cluster(a_group(4, told="8"))), owners.version)
+    with mock.patch.object(SimulatedCluster, "owners", return_value=shown):
+        services.collect(cluster_id=cluster.pk, now=START)
+    row = RayGroup.objects.get()
+    assert (row.name, row.group, row.pod_gpus, row.ray_gpus) == ("train", "gpu", 4, 8)
+    services.collect(cluster_id=cluster.pk, now=START + timedelta(minutes=1))
+    assert not RayGroup.objects.exists()
+
+
+def test_a_pod_whose_command_nobody_keeps_was_started_as_its_group_is_described() -> None:
+    assert figures(a_cluster(a_group(4, told="8")), a_pod(4)) == (2, 1, 4, 8)
+    assert figures(a_cluster(a_group(4)), a_pod(4)) == (2, 1, 4, 4)
