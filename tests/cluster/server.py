@@ -49,6 +49,7 @@ class Server:
     port: int = field(default_factory=free_port)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     logs: list[IO[bytes]] = field(default_factory=list)
+    store_url: str = ""
 
     @property
     def url(self) -> str:
@@ -70,10 +71,10 @@ class Server:
     def start_etcd(self) -> None:
         """Start the store."""
         client, peer = free_port(), free_port()
-        self._etcd = f"http://127.0.0.1:{client}"
+        self.store_url = f"http://127.0.0.1:{client}"
         self._run(
             "etcd", "--data-dir", str(self.home / "etcd"), "--unsafe-no-fsync",
-            "--listen-client-urls", self._etcd, "--advertise-client-urls", self._etcd,
+            "--listen-client-urls", self.store_url, "--advertise-client-urls", self.store_url,
             "--listen-peer-urls", f"http://127.0.0.1:{peer}",
         )  # fmt: skip
 
@@ -81,7 +82,7 @@ class Server:
         """Start the API server, also again on the same port and store."""
         key = str(self.home / "sa.key")
         self._run(
-            "kube-apiserver", "--etcd-servers", self._etcd, "--secure-port", str(self.port),
+            "kube-apiserver", "--etcd-servers", self.store_url, "--secure-port", str(self.port),
             "--bind-address", "127.0.0.1", "--cert-dir", str(self.home / "certs"),
             "--token-auth-file", str(self.home / "tokens.csv"), "--authorization-mode", "RBAC",
             "--service-account-key-file", key, "--service-account-signing-key-file", key,

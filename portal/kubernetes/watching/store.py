@@ -183,6 +183,8 @@ class Store:
         if above:
             self._above[uid] = above
             self._below[above].add(uid)
+        else:
+            self._above.pop(uid, None)
 
     def _tell(self, uid: str, item: Manifest) -> None:
         about = str(item.get("involvedObject", {}).get("uid", ""))

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,7 @@ class Watched:
     cluster: Cluster
     sight: Sight
     watch: Watch
+    latest: Callable[[], int]
     gather_seconds: float = GATHER_SECONDS
 
     def turn(self, times: int = 1) -> None:
@@ -110,15 +111,9 @@ class Watched:
     def in_step(self) -> None:
         """Let it work until it has been told all there is and every row is in step."""
         self.until(lambda: self.watch.current, "the rows to be in step")
-        version = self.store_version()
+        version = self.latest()
         self.until(lambda: self._is_told(version), "every line to be told")
         self.until(lambda: not self.sight.store.dirty, "every row to be written")
-
-    def store_version(self) -> int:
-        """Up to where it must have come."""
-        return self.latest()
-
-    latest: Callable[[], int] = field(default=lambda: 0)
 
     def _is_told(self, version: int) -> bool:
         mark = self.sight.mark()
@@ -136,6 +131,11 @@ class Watched:
 
 def begin(cluster: Cluster, server: ApiServer, **settings: Any) -> Watched:
     """A new watcher, as a process that was just started."""
+    return begun(cluster, lambda: server.store.version, **settings)
+
+
+def begun(cluster: Cluster, latest: Callable[[], int], **settings: Any) -> Watched:
+    """The same of any cluster; `latest` gives the version everything must come up to."""
     lease = leases.take(name=f"collect-{cluster.pk}", holder="watch test", seconds=60)
     if lease is None:
         # The one before was killed and its lease has not run out.
@@ -144,10 +144,13 @@ def begin(cluster: Cluster, server: ApiServer, **settings: Any) -> Watched:
     assert lease is not None
     mark = ReadMark.objects.filter(cluster=cluster).first()
     way = Cluster.objects.get(pk=cluster.pk).settings
-    sight = Sight(Source(lambda: client.connect(way)), mark.version if mark else "")
+    sight = Sight(
+        Source(lambda: client.connect(way)), mark.version if mark else "",
+        settings.pop("watch_seconds", 300),
+    )  # fmt: skip
     watch = Watch(Place(cluster.pk, lease), sight, settings.pop("beat_seconds", 0.1))
     sight.open()
-    return Watched(cluster, sight, watch, latest=lambda: server.store.version, **settings)
+    return Watched(cluster, sight, watch, latest=latest, **settings)
 
 
 @contextmanager
