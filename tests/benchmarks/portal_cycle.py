@@ -9,6 +9,7 @@ period apart, are what an installation pays every time. Goal: under 3 s for all 
 
 import argparse
 import os
+import resource
 import statistics
 
 import django
@@ -65,7 +66,10 @@ def _measure(options: argparse.Namespace) -> None:
               f"decisions by now", flush=True)  # fmt: skip
         rows.arrivals(pool, team_ids, number, rows.NOW + (number + 1) * rows.PERIOD)
     size = Tick.objects.order_by("-id").values_list("snapshot", flat=True)[0]
-    print(f"median of later ticks {statistics.median(later):.2f} s, goal {GOAL_SECONDS} s; "
+    median = statistics.median(later)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"median of later ticks {median:.2f} s, goal {GOAL_SECONDS} s; peak {peak:,.0f} MiB; "
+          f"{Workload.objects.count() / median:,.0f} decisions/s; "
           f"a snapshot takes {len(bytes(size or b'')) / 1024:.0f} KiB")  # fmt: skip
 
 

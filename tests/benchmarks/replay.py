@@ -1,10 +1,10 @@
-"""How fast traces are replayed, in CPU seconds of one core."""
+"""Traces replayed: the placement study, the Philly sample, and the whole of Philly."""
 
 import gzip
 import io
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from scheduler_core import model
@@ -12,63 +12,58 @@ from scheduler_core.simulator import running, study
 from scheduler_core.simulator.report import report
 from scheduler_core.simulator.scenario import equal_nodes, scenario
 from scheduler_core.traces import READERS, Job
+from tests.benchmarks.rows import Bench, Done, watching
 
-DATA = Path(__file__).parents[1] / "scheduler_core" / "data"
-SAMPLE_SPAN = 278_640
-"""Seconds over which the sample was submitted, rounded up to whole minutes."""
-
-
-def measure() -> Iterator[tuple[str, str]]:
-    """Yield (what was done, how fast beside the goal)."""
-    yield from _study()
-    yield from _pooled()
-    yield from _long()
+HERE = Path(__file__).parent
+DATA = HERE.parent / "scheduler_core" / "data"
+SAMPLE = DATA / "replay" / "philly_sample_5000.csv.gz"
+FULL = HERE / "data" / "philly_jobs_full.csv.gz"
 
 
-def _study() -> Iterator[tuple[str, str]]:
+def jobs_of(path: Path) -> list[Job]:
+    """Read a Philly file."""
+    return list(READERS["philly"].jobs(io.BytesIO(path.read_bytes())))
+
+
+def pooled(order: str = "fifo_strict", cluster: str = "1x512") -> Done:
+    """The sample, as papers on peers had it: reading is not counted, reporting is."""
+    jobs = jobs_of(SAMPLE)
+    policy = model.Policy(order=order, backfill="off")
+    seconds, decisions, wait = _replay(jobs, cluster, policy)
+    speed = f"{len(jobs) / seconds:,.0f} jobs/s, wait {wait:.2f} s"
+    return Done(seconds, decisions, speed, "over 20,000 jobs/s")
+
+
+def _study(name: str) -> Done:
     jobs = list(READERS["openb"].jobs(_bytes("fgd/pods_default.csv.gz")))
     nodes = list(READERS["openb"].nodes(_bytes("fgd/nodes.csv.gz")))
     arrivals, ranks = _rows("fgd/seed42_arrivals.txt.gz"), _rows("fgd/seed42_nodes.txt.gz")
-    for name, make in study.POLICIES.items():
-        begun = time.process_time()
-        study.study(jobs, nodes, make, arrivals, ranks)
-        spent = time.process_time() - begun
-        goal = ", goal 1.5 s" if name == "fgd" else ""
-        yield f"openb to 130 % load, {name}", f"{spent:.2f} s{goal}"
+    with watching() as watch:
+        outcome = study.study(jobs, nodes, study.POLICIES[name], arrivals, ranks)
+    found = f"{outcome.at(100).allocated_pct:.2f} % allocated at 100 %"
+    goal = "under 1.5 s" if name == "fgd" else ""
+    return Done(watch.seconds, len(arrivals), found, goal)
 
 
-def _pooled() -> Iterator[tuple[str, str]]:
-    jobs = _sample()
-    for cluster in ("1x512", "64x8"):
-        spent, wait = _replay(jobs, cluster, model.Policy(order="fifo_strict", backfill="off"))
-        speed = f"{len(jobs) / spent:,.0f} jobs/s (mean wait {wait:.2f} s), goal 20,000"
-        yield f"Philly sample, fifo_strict, {cluster}", speed
-
-
-def _long() -> Iterator[tuple[str, str]]:
-    """Replay the sample over and over at three times its load, so that long queues build up."""
+def _whole(times: int) -> Done:
+    """All of Philly, or as much again behind it: teams are its virtual clusters."""
+    jobs = jobs_of(FULL)
+    span = max(job.submitted_at for job in jobs) + 1
+    again = [
+        replace(job, submitted_at=job.submitted_at + round_ * span)
+        for round_ in range(times)
+        for job in jobs
+    ]
     policy = model.Policy(order="fair_share", backfill="off")
-    for times in (8, 16):
-        jobs = [
-            replace(job, submitted_at=job.submitted_at // 3 + round_ * SAMPLE_SPAN // 3)
-            for round_ in range(times)
-            for job in _sample()
-        ]
-        spent, wait = _replay(jobs, "64x8", policy)
-        yield (
-            f"{len(jobs):,} jobs at three times the load, fair_share, 64x8",
-            f"{spent:.2f} s (mean wait {wait:,.0f} s), goal 20 s for 82,247, and linear",
-        )
+    seconds, decisions, wait = _replay(again, "64x8", policy)
+    goal = "under 20 s" if times == 1 else "twice the time of one"
+    return Done(seconds, decisions, f"{len(again):,} jobs, wait {wait:,.0f} s", goal)
 
 
-def _replay(jobs: Sequence[Job], cluster: str, policy: model.Policy) -> tuple[float, float]:
-    begun = time.process_time()
-    figures = report(running.replay(scenario(jobs, equal_nodes(cluster), policy)))
-    return time.process_time() - begun, figures.wait_seconds.mean
-
-
-def _sample() -> list[Job]:
-    return list(READERS["philly"].jobs(_bytes("replay/philly_sample_5000.csv.gz")))
+def _replay(jobs: Sequence[Job], cluster: str, policy: model.Policy) -> tuple[float, int, float]:
+    with watching() as watch:
+        figures = report(running.replay(scenario(jobs, equal_nodes(cluster), policy)))
+    return watch.seconds, figures.decisions, figures.wait_seconds.mean
 
 
 def _bytes(name: str) -> io.BytesIO:
@@ -77,3 +72,15 @@ def _bytes(name: str) -> io.BytesIO:
 
 def _rows(name: str) -> list[int]:
     return [int(line) for line in gzip.decompress((DATA / name).read_bytes()).split()]
+
+
+BENCHES: dict[str, Bench] = {
+    **{
+        f"openb with {name} to 130 % load, 1,213 nodes": partial(_study, name)
+        for name in study.POLICIES
+    },
+    "philly_sample_5000, fifo_strict, pooled 1x512": pooled,
+    "philly_sample_5000, fifo_strict, 64x8": partial(pooled, cluster="64x8"),
+    "philly_jobs_full, fair_share + pack, 64x8": partial(_whole, 1),
+    "philly_jobs_full twice over, the same": partial(_whole, 2),
+}
