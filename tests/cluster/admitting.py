@@ -122,7 +122,7 @@ def ray(kit: Kit) -> Iterator[None]:
 
 def _is_served(kit: Kit, name: str) -> bool:
     found = kit.get("CustomResourceDefinition", name).get("status", {})
-    conditions = found.get("conditions", [])
+    conditions = found.get("conditions") or []
     return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
 

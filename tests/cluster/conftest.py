@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from portal.kubernetes.port import Refused
+from tests.cluster.admitting import installed, ray
 from tests.cluster.kit import DEPLOY, Kit, kustomized, wait_for
+from tests.cluster.labs import Lab
 from tests.cluster.server import Server, assets
 from tests.cluster.worlds import PEOPLE, Team, World, clean, set_up_tenants
 
@@ -97,3 +99,16 @@ def world(kit: Kit, db: None) -> Iterator[World]:
 def vision(world: World) -> Team:
     """A team with a namespace of its own in the cluster."""
     return world.team("vision")
+
+
+@pytest.fixture(scope="module")
+def admission(kit: Kit) -> Iterator[None]:
+    """Everything of mode admission, and the kinds of Ray, for the tests of one module."""
+    with installed(kit, "admission"), ray(kit):
+        yield
+
+
+@pytest.fixture
+def lab(admission: None, world: World) -> Lab:
+    """Two teams in a cluster in admission mode."""
+    return Lab(world)
