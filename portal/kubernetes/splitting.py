@@ -21,15 +21,24 @@ def by_remainder(total: int, weights: Mapping[str, int]) -> dict[str, int]:
     return parts
 
 
-def over_namespaces(total: int, used: Mapping[str, int]) -> dict[str, int]:
-    """Each namespace first what it uses, then equal parts of the rest; the sum is `total`.
+NOBODY: Mapping[str, int] = {}
 
-    A total below what is used is split in proportion to use.
+
+def over_namespaces(
+    total: int, used: Mapping[str, int], waiting: Mapping[str, int] = NOBODY
+) -> dict[str, int]:
+    """Each namespace first what it uses, then what waits in it, then equal parts of the rest.
+
+    The sum is `total`. What does not suffice for all of one step is split in proportion to it:
+    without the second step a job of the size of the total would fit into none of its namespaces.
     """
-    if sum(used.values()) >= total:
-        return by_remainder(total, used)
-    rest = by_remainder(total - sum(used.values()), dict.fromkeys(used, 1))
-    return {name: used[name] + rest[name] for name in used}
+    parts = dict.fromkeys(used, 0)
+    for step in (used, {name: waiting.get(name, 0) for name in used}):
+        left = total - sum(parts.values())
+        more = dict(step) if sum(step.values()) <= left else by_remainder(left, step)
+        parts = {name: parts[name] + more[name] for name in parts}
+    rest = by_remainder(total - sum(parts.values()), dict.fromkeys(used, 1))
+    return {name: parts[name] + rest[name] for name in parts}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import F, Q, Sum
 
 from portal.inventory.models import NamespaceOwner, Pool
 from portal.kubernetes import manifests, placing, pods, quantities, splitting, widths
@@ -14,12 +14,13 @@ from portal.kubernetes.manifests import PoolShape, Target
 from portal.kubernetes.port import MANAGER, POOL, TEAM, Listing, Manifest
 from portal.kubernetes.splitting import Borrowing
 from portal.scheduling.models import Share, Tick
+from portal.workloads.models import OPEN_STATES, Workload
 
 MILLI = 1000
 FREE_CLASSES = "free-device-classes"
 NOTHING_LISTED = Listing((), "")
 Used = dict[tuple[str, str], int]
-"""(namespace, quota) → devices."""
+"""(namespace, quota or pool) → devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def wanted(*, cluster_id: int, tick: Tick, found: Found, now: datetime) -> list[
             usable(found.nodes, pools), widths.limits(now=now),
         )  # fmt: skip
     else:
-        targets = _targets(teams, pools, found)
+        targets = _targets(teams, pools, found, _demand(cluster_id))
     for team in teams:
         for name in team.namespaces:
             result.append(manifests.namespace(name, team.slug))
@@ -127,8 +128,18 @@ def _node_labels(nodes: Listing, pools: Sequence[PoolShape]) -> list[dict[str, A
     return result
 
 
+def _demand(cluster_id: int) -> Used:
+    """(namespace, pool) → devices that open jobs of a namespace ask for, in use or not."""
+    asked = F("tasks") * F("gpu_milli")
+    rows = Workload.objects.filter(
+        cluster_id=cluster_id, state__in=OPEN_STATES, pool__isnull=False
+    ).order_by()
+    sums = rows.values_list("namespace", "pool__name").annotate(milli=Sum(asked))
+    return {(namespace, pool): -(-milli // MILLI) for namespace, pool, milli in sums}
+
+
 def _targets(
-    teams: Sequence[Team], pools: Sequence[PoolShape], found: Found
+    teams: Sequence[Team], pools: Sequence[PoolShape], found: Found, demand: Used
 ) -> dict[str, dict[str, Target]]:
     """Namespace → pool → target."""
     hard, used = _read_quotas(found.quotas)
@@ -137,7 +148,7 @@ def _targets(
     for pool in pools:
         burst = _burst(teams, pool.name, capacity.get(pool.name, 0), hard, used)
         for team in teams:
-            for name, target in _split(team, pool.name, burst[team.slug], used).items():
+            for name, target in _split(team, pool.name, burst[team.slug], used, demand).items():
                 result[name][pool.name] = target
     return result
 
@@ -186,7 +197,7 @@ def _borrowing(share: Share | None, guaranteed_used: int, *, hard: int, used: in
     )
 
 
-def _split(team: Team, pool: str, burst: int, used: Used) -> dict[str, Target]:
+def _split(team: Team, pool: str, burst: int, used: Used, demand: Used) -> dict[str, Target]:
     """A team's figures of a pool over its namespaces."""
     share = team.shares.get(pool)
     if share is None:
@@ -195,9 +206,10 @@ def _split(team: Team, pool: str, burst: int, used: Used) -> dict[str, Target]:
     classes = (manifests.guaranteed_class(pool), manifests.burst_class(pool))
     in_use = [{n: used.get((n, klass), 0) for n in team.namespaces} for klass in classes]
     both = {n: in_use[0][n] + in_use[1][n] for n in team.namespaces}
-    guaranteed = splitting.over_namespaces(share.guaranteed_gpus, in_use[0])
-    borrowed = splitting.over_namespaces(burst, in_use[1])
-    total = splitting.over_namespaces(-(-most // MILLI), both)
+    waits = {n: max(0, demand.get((n, pool), 0) - both[n]) for n in team.namespaces}
+    guaranteed = splitting.over_namespaces(share.guaranteed_gpus, in_use[0], waits)
+    borrowed = splitting.over_namespaces(burst, in_use[1], waits)
+    total = splitting.over_namespaces(-(-most // MILLI), both, waits)
     return {n: Target(guaranteed[n], borrowed[n], total[n]) for n in team.namespaces}
 
 

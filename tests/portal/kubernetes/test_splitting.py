@@ -16,6 +16,25 @@ def test_use_comes_first_and_the_rest_in_equal_parts() -> None:
     assert over_namespaces(0, {"a": 6}) == {"a": 0}
 
 
+def test_what_waits_comes_after_use_and_before_equal_parts() -> None:
+    # A job of the size of the total fits into the namespace it waits in.
+    assert over_namespaces(8, {"a": 0, "b": 0}, {"b": 8}) == {"a": 0, "b": 8}
+    assert over_namespaces(8, {"a": 2, "b": 0}, {"b": 8}) == {"a": 2, "b": 6}
+    assert over_namespaces(8, {"a": 0, "b": 0}, {"b": 2}) == {"a": 3, "b": 5}
+    assert over_namespaces(6, {"a": 0, "b": 0}, {"a": 8, "b": 4}) == {"a": 4, "b": 2}
+
+
+@given(figures, st.dictionaries(names, figures, min_size=1), st.dictionaries(names, figures))
+def test_a_split_adds_up_whatever_waits(
+    total: int, used: dict[str, int], waiting: dict[str, int]
+) -> None:
+    parts = over_namespaces(total, used, waiting)
+    assert sum(parts.values()) == total
+    assert all(part >= 0 for part in parts.values())
+    fits = sum(used.values()) + sum(waiting.get(name, 0) for name in used) <= total
+    assert not fits or all(parts[name] >= used[name] + waiting.get(name, 0) for name in used)
+
+
 @given(figures, st.dictionaries(names, figures, min_size=1))
 def test_a_split_adds_up_and_gives_nobody_less_than_they_use_while_it_lasts(
     total: int, used: dict[str, int]

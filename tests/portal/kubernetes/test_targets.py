@@ -83,6 +83,19 @@ def test_pools_of_one_resource_add_up_over_the_namespaces_of_a_team(
         assert promised <= int(found["evenshare-total"])
 
 
+def test_a_job_that_waits_in_one_of_two_namespaces_gets_the_room_it_needs(
+    cluster: Cluster, port: SimulatedCluster
+) -> None:
+    give_vision_both_namespaces(cluster)
+    port.submit(world.a_spec("big", gpus=8, namespace="speech"))
+    services.collect(cluster_id=cluster.pk, now=START + minutes(1))
+    a_tick(cluster, 1, a100=(8, 0))
+    sync(cluster, 1)
+    assert hard(port, "speech")["evenshare-guaranteed-a100"] == "8"
+    assert hard(port, "speech")["evenshare-total"] == "8"
+    assert hard(port, "vision")["evenshare-total"] == "0"
+
+
 def test_a_part_of_a_device_is_a_whole_one_in_each_pool(
     cluster: Cluster, port: SimulatedCluster
 ) -> None:
