@@ -71,7 +71,8 @@ def test_demand_counts_pods_the_quota_refused(world: World, vision: Team, cluste
     collect(world, cluster)
     assert (only().tasks, only().gpu_milli, only().pods.count()) == (5, 1000, 2)
     assert only().cluster_reason == "cluster_quota"
-    assert "exceeded quota: evenshare-guaranteed-h100" in only().cluster_message
+    # Two quotas are full; which of them the server names first is its own affair.
+    assert "exceeded quota: evenshare-" in only().cluster_message
 
 
 def test_a_policys_refusal_is_told_from_a_quotas(
