@@ -167,7 +167,7 @@ def repair(row: RayRow) -> str:
     if row.ray_gpus == 0:
         return (
             _(
-                "A pod has %(pod)s devices, and Ray counts none: it reads only limits whose name ends in "
+                "Ray counts none of a pod's devices (%(pod)s): it reads only limits whose name ends in "
                 "gpu. Set num-gpus: %(pod)s in rayStartParams of %(group)s; then delete the pods, so "
                 "that they are made anew."
             )
