@@ -39,6 +39,9 @@ def _set_table(sender: Celery, **_: object) -> None:
         "scheduling.forecast": settings.FORECAST_SECONDS,
         "requests.expire": chore,
         "finance.reckon": chore,
+        "notifications.spread": chore,
+        "notifications.deliver": chore,
+        "notifications.forget": 86_400,
     }
     sender.conf.beat_schedule = {
         name: {"task": name, "schedule": seconds, "options": {"expires": seconds}}

@@ -1,155 +1,41 @@
-"""All settings. What varies comes from the environment, read by small typed readers.
+"""All settings. What varies comes from the environment, read by the small typed readers beside it.
 
 Every fault is collected and shown at once, so that one failed start is enough to mend them all.
-Nothing but this file reads the environment; the rest reads `django.conf.settings`.
+Nothing but this file asks the environment; the rest reads `django.conf.settings`.
 """
 
 import os
 import sys
 from pathlib import Path
-from urllib.parse import SplitResult, unquote, urlsplit
-from zoneinfo import ZoneInfo
+from urllib.parse import unquote
 
 import django_stubs_ext
 from csp.constants import NONE, SELF
 from django.utils.translation import gettext_lazy as _
 
+from portal import environment as env
+
 django_stubs_ext.monkeypatch()
 BASE_DIR = Path(__file__).resolve().parent.parent
-_faults: list[str] = []
-_REDIS_DATABASES = 16
 _MAIL_PORTS = {"smtp": 25, "smtps": 465, "smtp+tls": 587}
-
-
-def _text(name: str, default: str | None = None) -> str:
-    value = os.environ.get(name, default)
-    if value is None:
-        _faults.append(f"{name} must be set")
-        return ""
-    return value
-
-
-def _flag(name: str, default: bool) -> bool:
-    match os.environ.get(name, "yes" if default else "no").lower():
-        case "yes" | "true" | "1":
-            return True
-        case "no" | "false" | "0" | "":
-            return False
-        case other:
-            _faults.append(f"{name} must be yes or no, not {other!r}")
-            return default
-
-
-def _whole(name: str, default: int, least: int | None = None) -> int:
-    value = os.environ.get(name, str(default))
-    try:
-        number = int(value)
-    except ValueError:
-        _faults.append(f"{name} must be a whole number, not {value!r}")
-        return default
-    if least is not None and number < least:
-        _faults.append(f"{name} must be at least {least}, not {value!r}")
-        return default
-    return number
-
-
-def _list(name: str, default: str) -> list[str]:
-    return [part.strip() for part in os.environ.get(name, default).split(",") if part.strip()]
-
-
-def _zone(name: str, default: str) -> str:
-    value = os.environ.get(name, default)
-    try:
-        ZoneInfo(value)
-    except (ValueError, KeyError, OSError):
-        _faults.append(f"{name} must be a time zone such as Asia/Seoul, not {value!r}")
-        return default
-    return value
-
-
-def _database(url: str) -> dict[str, object]:
-    try:
-        parts = urlsplit(url)
-        port = str(parts.port or "")
-    except ValueError as error:
-        _faults.append(f"DATABASE_URL: {error}")
-        return {}
-    match parts.scheme:
-        case "sqlite":
-            return {
-                "ENGINE": "django.db.backends.sqlite3",
-                "NAME": unquote(parts.path),
-                # IMMEDIATE takes the write lock at the start, so that reading, deciding and
-                # writing in one transaction cannot fail half-way with "database is locked".
-                "OPTIONS": {
-                    "transaction_mode": "IMMEDIATE",
-                    "timeout": 20,
-                    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-                },
-            }
-        case "postgres" | "postgresql":
-            return {
-                "ENGINE": "django.db.backends.postgresql",
-                "NAME": unquote(parts.path.lstrip("/")),
-                "USER": unquote(parts.username or ""),
-                "PASSWORD": unquote(parts.password or ""),
-                "HOST": unquote(parts.hostname or ""),
-                "PORT": port,
-                "CONN_MAX_AGE": 60,
-                "CONN_HEALTH_CHECKS": True,
-            }
-        case other:
-            _faults.append(f"DATABASE_URL must begin with sqlite or postgresql, not {other!r}")
-            return {}
-
-
-def _address(name: str, default: str | None, schemes: tuple[str, ...]) -> SplitResult:
-    """The parts of an address; without a host where it is empty, or at fault."""
-    url = _text(name, default)
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError as error:
-        _faults.append(f"{name}: {error}")
-        return urlsplit("")
-    if url and (parts.scheme not in schemes or not parts.hostname):
-        _faults.append(f"{name} must be {'|'.join(schemes)}://host, not {url!r}")
-        return urlsplit("")
-    return parts
-
-
-def _beside(url: str) -> str:
-    """The next database of the same Redis, so that emptying one of the two leaves the other."""
-    parts = urlsplit(url)
-    number = parts.path.strip("/")
-    following = (int(number) + 1) % _REDIS_DATABASES if number.isdigit() else 1
-    return parts._replace(path=f"/{following}").geturl() if url else ""
-
-
-def _one_of(name: str, default: str, words: tuple[str, ...]) -> str:
-    value = os.environ.get(name, default)
-    if value not in words:
-        _faults.append(f"{name} must be one of {', '.join(words)}, not {value!r}")
-        return default
-    return value
-
-
 # An installation is "embedded" (demo, tests: everything in one place, no secrets needed) unless
 # it says otherwise; production must bring its secrets and its host names.
-EMBEDDED = _flag("EVENSHARE_EMBEDDED", default="EVENSHARE_SECRET_KEY" not in os.environ)
-VAR_DIR = Path(_text("EVENSHARE_VAR", str(BASE_DIR / "var")))
-SECRET_KEY = _text("EVENSHARE_SECRET_KEY", "embedded-only-" + "k" * 50 if EMBEDDED else None)
+EMBEDDED = env.flag("EVENSHARE_EMBEDDED", default="EVENSHARE_SECRET_KEY" not in os.environ)
+VAR_DIR = Path(env.text("EVENSHARE_VAR", str(BASE_DIR / "var")))
+SECRET_KEY = env.text("EVENSHARE_SECRET_KEY", "embedded-only-" + "k" * 50 if EMBEDDED else None)
 STATIC_ROOT = VAR_DIR / "static" if EMBEDDED else BASE_DIR / "staticfiles"
 if EMBEDDED:
     try:
         STATIC_ROOT.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        _faults.append(f"EVENSHARE_VAR must be a folder to write in: {error}")
-DEBUG = _flag("EVENSHARE_DEBUG", default=False)
-ALLOWED_HOSTS = _list("EVENSHARE_HOSTS", "localhost,127.0.0.1,[::1],testserver" if EMBEDDED else "")
+        env.faults.append(f"EVENSHARE_VAR must be a folder to write in: {error}")
+DEBUG = env.flag("EVENSHARE_DEBUG", default=False)
+ALLOWED_HOSTS = env.words(
+    "EVENSHARE_HOSTS", "localhost,127.0.0.1,[::1],testserver" if EMBEDDED else ""
+)
 if not ALLOWED_HOSTS:
-    _faults.append("EVENSHARE_HOSTS must name the hosts this portal answers to")
-CSRF_TRUSTED_ORIGINS = _list("EVENSHARE_ORIGINS", "")
+    env.faults.append("EVENSHARE_HOSTS must name the hosts this portal answers to")
+CSRF_TRUSTED_ORIGINS = env.words("EVENSHARE_ORIGINS", "")
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -173,6 +59,7 @@ INSTALLED_APPS = [
     "knox",
     "portal.common.apps.CommonConfig",
     "portal.teams.apps.TeamsConfig",
+    "portal.notifications.apps.NotificationsConfig",
     "portal.inventory.apps.InventoryConfig",
     "portal.quotas.apps.QuotasConfig",
     "portal.reservations.apps.ReservationsConfig",
@@ -227,11 +114,13 @@ TEMPLATES = [
 ]
 FORM_RENDERER = "portal.common.forms.FormRenderer"
 
-DATABASES = {"default": _database(_text("DATABASE_URL", f"sqlite:///{VAR_DIR / 'portal.sqlite3'}"))}
+DATABASES = {
+    "default": env.database(env.text("DATABASE_URL", f"sqlite:///{VAR_DIR / 'portal.sqlite3'}"))
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Without a broker everything runs in one process: tasks at once, the cache in memory.
-BROKER = _address("EVENSHARE_BROKER", "" if EMBEDDED else None, ("redis", "rediss")).geturl()
-CACHE = _address("EVENSHARE_CACHE", _beside(BROKER), ("redis", "rediss")).geturl()
+BROKER = env.address("EVENSHARE_BROKER", "" if EMBEDDED else None, ("redis", "rediss")).geturl()
+CACHE = env.address("EVENSHARE_CACHE", env.beside(BROKER), ("redis", "rediss")).geturl()
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": CACHE}
     if CACHE
@@ -264,8 +153,8 @@ MFA_ADAPTER = "portal.teams.second_factor.SecondFactor"
 # People sign in by name; an address of theirs plays no part in it.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_TOTP_TOLERANCE = 1
-SECRET_KEY_FALLBACKS = _list("EVENSHARE_SECRET_KEY_FALLBACKS", "")
-KNOX_TOKEN_MODEL = "teams.ApiToken"
+SECRET_KEY_FALLBACKS = env.words("EVENSHARE_SECRET_KEY_FALLBACKS", "")
+KNOX_TOKEN_MODEL = "teams.ApiToken"  # noqa: S105  # the name of a model
 REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer"}
 
 LANGUAGE_CODE = "en"
@@ -274,7 +163,7 @@ LOCALE_PATHS = [BASE_DIR / "portal" / "locale"]
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"
-DEFAULT_ZONE = _zone("EVENSHARE_ZONE", "Asia/Seoul")
+DEFAULT_ZONE = env.zone("EVENSHARE_ZONE", "Asia/Seoul")
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -299,7 +188,7 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = not EMBEDDED
 SECURE_HSTS_PRELOAD = not EMBEDDED
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-if _flag("EVENSHARE_BEHIND_PROXY", default=False):
+if env.flag("EVENSHARE_BEHIND_PROXY", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -331,16 +220,16 @@ REST_FRAMEWORK = {
 DJANGO_TABLES2_TEMPLATE = "common/table.html"
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
-TICK_SECONDS = _whole("EVENSHARE_TICK_SECONDS", 15)
-LEASE_SECONDS = _whole("EVENSHARE_LEASE_SECONDS", 60)
+TICK_SECONDS = env.whole("EVENSHARE_TICK_SECONDS", 15)
+LEASE_SECONDS = env.whole("EVENSHARE_LEASE_SECONDS", 60)
 # How many writes to one cluster may be on their way at once.
-SYNC_WRITERS = _whole("EVENSHARE_SYNC_WRITERS", 4, least=1)
-CHORE_SECONDS = _whole("EVENSHARE_CHORE_SECONDS", 60)
+SYNC_WRITERS = env.whole("EVENSHARE_SYNC_WRITERS", 4, least=1)
+CHORE_SECONDS = env.whole("EVENSHARE_CHORE_SECONDS", 60)
 # How long a job that was let start may take to get its nodes before it waits anew.
-START_SECONDS = _whole("EVENSHARE_START_SECONDS", 600, least=1)
-FORECAST_SECONDS = _whole("EVENSHARE_FORECAST_SECONDS", 30 if EMBEDDED else 180)
-CONFLICT_HORIZON_DAYS = _whole("EVENSHARE_CONFLICT_HORIZON_DAYS", 14)
-REQUEST_EXPIRY_DAYS = _whole("EVENSHARE_REQUEST_EXPIRY_DAYS", 14)
+START_SECONDS = env.whole("EVENSHARE_START_SECONDS", 600, least=1)
+FORECAST_SECONDS = env.whole("EVENSHARE_FORECAST_SECONDS", 30 if EMBEDDED else 180)
+CONFLICT_HORIZON_DAYS = env.whole("EVENSHARE_CONFLICT_HORIZON_DAYS", 14)
+REQUEST_EXPIRY_DAYS = env.whole("EVENSHARE_REQUEST_EXPIRY_DAYS", 14)
 
 CELERY_BROKER_URL = BROKER or "memory://localhost"
 CELERY_TASK_ALWAYS_EAGER = not BROKER
@@ -356,7 +245,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat")
 CELERY_TIMEZONE = "UTC"
 
 # Nothing is sent where no server is named.
-_server = _address("EVENSHARE_MAIL", "", tuple(_MAIL_PORTS))
+_server = env.address("EVENSHARE_MAIL", "", tuple(_MAIL_PORTS))
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if _server.hostname else 'dummy'}.EmailBackend"
 EMAIL_HOST = _server.hostname or ""
 EMAIL_PORT = _server.port or _MAIL_PORTS.get(_server.scheme, 25)
@@ -365,7 +254,14 @@ EMAIL_HOST_PASSWORD = unquote(_server.password or "")
 EMAIL_USE_SSL = _server.scheme == "smtps"
 EMAIL_USE_TLS = _server.scheme == "smtp+tls"
 EMAIL_TIMEOUT = 10
-DEFAULT_FROM_EMAIL = _text("EVENSHARE_MAIL_FROM", "evenshare@localhost")
+DEFAULT_FROM_EMAIL = env.text("EVENSHARE_MAIL_FROM", "evenshare@localhost")
+# Where links in mails and webhooks lead.
+SITE_URL = env.text(
+    "EVENSHARE_URL",
+    "http://127.0.0.1:8000" if EMBEDDED else f"https://{[*ALLOWED_HOSTS, 'localhost'][0]}",
+).rstrip("/")
+# Hosts inside one's own network that webhooks may reach all the same, also by plain http.
+WEBHOOK_HOSTS = env.words("EVENSHARE_WEBHOOK_HOSTS", "")
 
 _CHATTY = ("portal.access", "portal.scheduling.services", "celery")
 LOGGING = {
@@ -384,14 +280,14 @@ LOGGING = {
         "stderr": {
             "class": "logging.StreamHandler",
             "filters": ["context"],
-            "formatter": _one_of(
+            "formatter": env.one_of(
                 "EVENSHARE_LOG_FORMAT", "line" if EMBEDDED else "json", ("line", "json")
             ),
         }
     },
     "root": {
         "handlers": ["stderr"],
-        "level": _one_of(
+        "level": env.one_of(
             "EVENSHARE_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
         ),
     },
@@ -408,5 +304,5 @@ LOGGING = {
 PAGE_SIZE = 50
 SITE_TITLE = _("Evenshare")
 
-if _faults:
-    sys.exit("Evenshare cannot start:\n" + "\n".join(f"  - {fault}" for fault in _faults))
+if env.faults:
+    sys.exit("Evenshare cannot start:\n" + "\n".join(f"  - {fault}" for fault in env.faults))

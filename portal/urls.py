@@ -16,6 +16,8 @@ from portal.inventory import permissions as inventory_permissions
 from portal.inventory import urls as inventory_urls
 from portal.kubernetes import permissions as kubernetes_permissions
 from portal.kubernetes import urls as kubernetes_urls
+from portal.notifications import permissions as notifications_permissions
+from portal.notifications import urls as notifications_urls
 from portal.operations import permissions as operations_permissions
 from portal.operations import urls as operations_urls
 from portal.quotas import permissions as quotas_permissions
@@ -36,6 +38,7 @@ from portal.usage import urls as usage_urls
 
 ACCESS_RULES: dict[str, Rule] = {
     **teams_permissions.RULES,
+    **notifications_permissions.RULES,
     **inventory_permissions.RULES,
     **quotas_permissions.RULES,
     **reservations_permissions.RULES,
@@ -51,6 +54,7 @@ ACCESS_RULES: dict[str, Rule] = {
 
 api_patterns = [
     *teams_urls.api_patterns,
+    *notifications_urls.api_patterns,
     *inventory_urls.api_patterns,
     *quotas_urls.api_patterns,
     *reservations_urls.api_patterns,
@@ -69,6 +73,7 @@ urlpatterns = [
     path("account/sessions/", include("allauth.usersessions.urls")),
     path("", include(operations_urls)),
     path("", include(teams_urls)),
+    path("", include(notifications_urls)),
     path("", include(dashboards_urls)),
     path("", include(kubernetes_urls)),
     path("", include(requests_urls)),

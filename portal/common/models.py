@@ -1,4 +1,4 @@
-"""Rows every room needs: the audit chain, the clock, leases and remembered answers."""
+"""Rows every room needs: the audit chain, the clock, leases, remembered answers, the outbox."""
 
 from django.db import models
 
@@ -96,3 +96,40 @@ class IdempotencyKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key} {self.method} {self.path}"
+
+
+class Channel(models.TextChoices):
+    """Ways out of the portal."""
+
+    MAIL = "mail", "e-mail"
+    WEBHOOK = "webhook", "webhook"
+    CHAT = "chat", "chat"
+
+
+class OutboxMessage(models.Model):
+    """Something to be sent to the world; see `common.outbox`. Times are real. Kept for 90 days."""
+
+    key = models.CharField(max_length=160, unique=True, help_text="what makes it this message")
+    channel = models.CharField(max_length=8, choices=Channel.choices)
+    address = models.CharField(max_length=400, help_text="an e-mail address, or whose webhook")
+    subject = models.CharField(max_length=200, blank=True)
+    body = models.TextField()
+    created_at = models.DateTimeField()
+    due_at = models.DateTimeField()
+    attempts = models.PositiveSmallIntegerField(default=0)
+    claimed_until = models.DateTimeField(null=True)
+    sent_at = models.DateTimeField(null=True)
+    given_up_at = models.DateTimeField(null=True)
+    error = models.CharField(max_length=400, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["due_at"],
+                condition=models.Q(sent_at=None, given_up_at=None),
+                name="outbox_due",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.key

@@ -88,7 +88,7 @@ class Frame:
             return waiting, ngettext("%(count)d waits for you", "%(count)d wait for you", waiting)
         if name == "notifications:inbox":
             unread = notifications.count_unread(user_id=int(self._request.user.pk or 0))
-            return unread, ngettext("%(count)d unread", "%(count)d unread", unread)
+            return unread, ngettext("%(count)d is unread", "%(count)d are unread", unread)
         return 0, ""
 
     @cached_property

@@ -24,6 +24,7 @@ EVERY_ROOM = "all"
 ROOMS = {
     EVERY_ROOM: gettext_lazy("Everything"),
     "teams": gettext_lazy("People and teams"),
+    "notifications": gettext_lazy("Inbox"),
     "requests": gettext_lazy("Requests"),
     "reservations": gettext_lazy("Reservations"),
     "quotas": gettext_lazy("Quotas"),
