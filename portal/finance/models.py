@@ -340,3 +340,29 @@ class Presentation(models.Model):
 
     def __str__(self) -> str:
         return "money" if self.shows_money else "GPU-hours"
+
+
+class StatementPrint(models.Model):
+    """A statement printed once for each version of it and each language.
+
+    Laying out takes seconds, so a worker does it; `content` null is "asked for, not done yet".
+    """
+
+    statement = models.ForeignKey(Statement, on_delete=models.CASCADE, related_name="prints")
+    version = models.PositiveIntegerField()
+    language = models.CharField(max_length=8)
+    content = models.BinaryField(null=True)
+    fault = models.TextField(blank=True)
+    asked_at = models.DateTimeField()
+    printed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["asked_at", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["statement", "version", "language"], name="statement_printed_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.statement_id} v{self.version} {self.language}"

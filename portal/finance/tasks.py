@@ -11,9 +11,16 @@ from portal.usage import services as usage
 def reckon(**_: object) -> None:
     """Bring the hourly sums up to date and work out every month that is not closed.
 
-    Then note the budgets that passed a mark.
+    Then note the budgets that passed a mark, and print what was left to print.
     """
     usage.roll_up()
     now = clock.now()
     services.compute_open(now=now)
     services.note_alerts(now=now)
+    services.print_due(now=now)
+
+
+@shared_task(name="finance.print")
+def print_statements(**_: object) -> None:
+    """Lay out the statements somebody wants on paper."""
+    services.print_due(now=clock.now())

@@ -22,6 +22,18 @@ page_patterns = [
     path("costs/months/<str:month>/close/", months.close, name="close"),
     path("costs/statements/<int:statement_id>/", statements.statement, name="statement"),
     path("costs/statements/<int:statement_id>.csv", statements.statement_csv, name="statement-csv"),
+    path(
+        "costs/statements/<int:statement_id>.xlsx",
+        statements.statement_xlsx,
+        name="statement-xlsx",
+    ),
+    path("costs/statements/<int:statement_id>.pdf", statements.statement_pdf, name="statement-pdf"),
+    path(
+        "costs/statements/<int:statement_id>.focus.csv",
+        statements.statement_focus,
+        name="statement-focus",
+    ),
+    path("costs/months/<str:month>.focus.csv", months.month_focus, name="month-focus"),
     path("costs/statements/<int:statement_id>/revise/", revising.revise, name="revise"),
     path("costs/statements/<int:statement_id>/comments/", revising.comment, name="comment"),
     path("costs/statements/<int:statement_id>/paid/", statements.paid, name="paid"),
@@ -47,6 +59,22 @@ api_patterns = [
     ),
     path("use/lost", use_api.LostListView.as_view(), name="api-lost-list"),
     path("use/jobs", use_api.JobCostListView.as_view(), name="api-job-cost-list"),
+    path(
+        "statements/<int:statement_id>.xlsx",
+        statements_api.XlsxView.as_view(),
+        name="api-statement-xlsx",
+    ),
+    path(
+        "statements/<int:statement_id>.pdf",
+        statements_api.PdfView.as_view(),
+        name="api-statement-pdf",
+    ),
+    path(
+        "statements/<int:statement_id>.focus.csv",
+        statements_api.FocusView.as_view(),
+        name="api-statement-focus",
+    ),
+    path("months/<str:month>.focus.csv", months_api.FocusView.as_view(), name="api-month-focus"),
     path(
         "statements/<int:statement_id>/revisions",
         statements_api.RevisionView.as_view(),

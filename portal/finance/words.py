@@ -9,8 +9,9 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from portal.common import formats, money
+from portal.finance import pricing
 from portal.finance.models import LineKind, StatementState
-from portal.finance.selectors import LineRow, Reconciliation
+from portal.finance.selectors import LineRow, Reconciliation, StatementDetail
 from portal.finance.selectors.statements import gpu_hours
 from portal.usage.breakdown import UsePart
 
@@ -56,6 +57,23 @@ def line(row: LineRow) -> str:
     if row.adjusts is None:
         return what
     return _("Adjustment of an earlier month. %(what)s") % {"what": what}
+
+
+def taxes(detail: StatementDetail) -> list[tuple[str, str, str]]:
+    """Each rate of tax: percent, what it is on, and how much it is."""
+    currency = detail.statement.currency
+    sums: dict[int, int] = {}
+    for row in detail.lines:
+        sums[row.tax_basis_points] = sums.get(row.tax_basis_points, 0) + row.amount_micro
+    return [
+        (
+            percent(points),
+            money.show(net, currency),
+            money.show(pricing.tax([(net, points)], currency), currency),
+        )
+        for points, net in sorted(sums.items())
+        if points
+    ]
 
 
 def parts(found: Reconciliation) -> list[tuple[str, int, int]]:

@@ -29,6 +29,13 @@ class CsvRenderer(BaseRenderer):
         return JSONRenderer().render(data)
 
 
+class AnyRenderer(CsvRenderer):
+    """Lets a client ask for a file whatever it accepts."""
+
+    media_type = "*/*"
+    format = "file"
+
+
 class Strict(serializers.Serializer[object]):
     """Refuses what it does not know, so that a slip of the pen is no default."""
 

@@ -1,6 +1,8 @@
 """Months, closing them, and whether they add up."""
 
+from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -8,8 +10,9 @@ from rest_framework.views import APIView
 from portal.common import clock
 from portal.common.api import once
 from portal.common.errors import Invalid
-from portal.finance import months, presenting, selectors, services
+from portal.finance import downloads, months, presenting, selectors, services
 from portal.finance.api import common
+from portal.finance.api.common import CsvRenderer
 
 
 class MonthListView(APIView):
@@ -33,6 +36,16 @@ class CloseView(APIView):
             return Response(presenting.month(selectors.get_month(instant=months.parse(month))))
 
         return once(request, act)
+
+
+class FocusView(APIView):
+    """All statements of a month in the columns of FOCUS 1.2."""
+
+    renderer_classes = [CsvRenderer, JSONRenderer]
+
+    def get(self, request: Request, month: str) -> HttpResponseBase:
+        """The organisation's own part among them."""
+        return downloads.month_focus(month)
 
 
 class ReconciliationView(APIView):

@@ -1,6 +1,6 @@
 """Statements, their exports, and marking them paid."""
 
-from django.http import HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from rest_framework import serializers
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -9,9 +9,10 @@ from rest_framework.views import APIView
 
 from portal.common import clock, csv
 from portal.common.api import CREATED, check_if_match, etag, once
-from portal.finance import exports, months, presenting, selectors, services
+from portal.finance import downloads, exports, months, presenting, selectors, services
 from portal.finance.api import common
-from portal.finance.api.common import CsvRenderer, Strict
+from portal.finance.api.common import AnyRenderer, CsvRenderer, Strict
+from portal.finance.printing import CannotPrint
 from portal.finance.services import Correction
 from portal.inventory import parameters
 from portal.teams.middleware import access_of
@@ -58,6 +59,42 @@ class StatementCsvView(APIView):
     def get(self, request: Request, statement_id: int) -> HttpResponseBase:
         """Words that never change, figures that are exact."""
         return _csv(selectors.get_statement(statement_id=statement_id))
+
+
+class XlsxView(APIView):
+    """One statement as a spreadsheet."""
+
+    renderer_classes = [AnyRenderer, JSONRenderer]
+
+    def get(self, request: Request, statement_id: int) -> HttpResponseBase:
+        """In the asker's language."""
+        return downloads.xlsx(statement_id)
+
+
+class FocusView(APIView):
+    """One statement in the columns of FOCUS 1.2."""
+
+    renderer_classes = [CsvRenderer, JSONRenderer]
+
+    def get(self, request: Request, statement_id: int) -> HttpResponseBase:
+        """Its billed costs add up to what is to be paid, tax rows among them."""
+        detail = selectors.get_statement(statement_id=statement_id)
+        return downloads.focus_csv(f"focus-{detail.statement.month}-{statement_id}", [detail])
+
+
+class PdfView(APIView):
+    """One statement on paper."""
+
+    renderer_classes = [AnyRenderer, JSONRenderer]
+
+    def get(self, request: Request, statement_id: int) -> HttpResponseBase:
+        """In the asker's language; 202 with Retry-After while it is being laid out."""
+        row = downloads.printed(statement_id, now=clock.now())
+        if row.content is not None:
+            return downloads.pdf(row)
+        if row.fault:
+            raise CannotPrint(row.fault)
+        return HttpResponse(status=202, headers={"Retry-After": "3"})
 
 
 class PaidView(APIView):

@@ -8,7 +8,7 @@ from portal.finance.selectors.budgets import BudgetRow, check_budget, list_budge
 from portal.finance.selectors.budgets import show as show_budget
 from portal.finance.selectors.forecasts import Forecast, forecast
 from portal.finance.selectors.jobs import JobCost, JobCosts, list_job_costs
-from portal.finance.selectors.presentation import shows_money
+from portal.finance.selectors.presentation import issuer, shows_money
 from portal.finance.selectors.previews import Preview, PreviewRow, preview_rates
 from portal.finance.selectors.prices import (
     Estimate,
@@ -69,6 +69,7 @@ __all__ = [
     "get_month_to_date",
     "get_reconciliation",
     "get_statement",
+    "issuer",
     "list_budgets",
     "list_gpu_models",
     "list_job_costs",

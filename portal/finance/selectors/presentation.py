@@ -1,6 +1,12 @@
 """How the bill is shown."""
 
 from portal.finance.models import Presentation
+from portal.teams import selectors as teams
+
+
+def issuer() -> str:
+    """Who bills."""
+    return teams.get_organisation().name
 
 
 def shows_money() -> bool:

@@ -8,6 +8,7 @@ under a closed month.
 from portal.finance.services.budgets import end_budget, note_alerts, set_budget
 from portal.finance.services.comments import comment
 from portal.finance.services.presentation import show_money
+from portal.finance.services.prints import ask_print, print_due
 from portal.finance.services.rate_cards import NewRate, propose, set_rate_card
 from portal.finance.services.revisions import Correction, revise_statement
 from portal.finance.services.statements import close_month, compute_month, compute_open, mark_paid
@@ -15,6 +16,7 @@ from portal.finance.services.statements import close_month, compute_month, compu
 __all__ = [
     "Correction",
     "NewRate",
+    "ask_print",
     "close_month",
     "comment",
     "compute_month",
@@ -22,6 +24,7 @@ __all__ = [
     "end_budget",
     "mark_paid",
     "note_alerts",
+    "print_due",
     "propose",
     "revise_statement",
     "set_budget",

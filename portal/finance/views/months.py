@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from portal.common import clock, tables
 from portal.common.errors import Refusal
-from portal.finance import months, pictures, selectors, services, words
+from portal.finance import downloads, months, pictures, selectors, services, words
 from portal.finance.selectors import Forecast, MonthRow, Reconciliation, StatementRow
 from portal.finance.tables import StatementTable
 from portal.finance.views import common
@@ -64,6 +64,12 @@ def costs(request: HttpRequest) -> HttpResponseBase:
     return tables.listing(
         request, table, "finance/costs.html", context, filename=f"costs-{month.name}"
     )
+
+
+@require_safe
+def month_focus(request: HttpRequest, month: str) -> HttpResponseBase:
+    """All statements of a month in the columns of FOCUS."""
+    return downloads.month_focus(month)
 
 
 @confirmed

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from portal.common import clock, csv
-from portal.finance import exports, selectors, services, words
+from portal.finance import downloads, exports, selectors, services, words
 from portal.finance.models import StatementState
 from portal.finance.views import common
 from portal.finance.views.common import confirmed
@@ -62,6 +62,38 @@ def statement_csv(request: HttpRequest, statement_id: int) -> HttpResponseBase:
     detail = selectors.get_statement(statement_id=statement_id)
     name = f"statement-{detail.statement.month}-{statement_id}"
     return csv.response(name, exports.for_people(detail, money_too=selectors.shows_money()))
+
+
+@require_safe
+def statement_xlsx(request: HttpRequest, statement_id: int) -> HttpResponse:
+    """The statement as a spreadsheet."""
+    return downloads.xlsx(statement_id)
+
+
+@require_safe
+def statement_focus(request: HttpRequest, statement_id: int) -> HttpResponseBase:
+    """The statement in the columns of FOCUS."""
+    detail = selectors.get_statement(statement_id=statement_id)
+    return downloads.focus_csv(f"focus-{detail.statement.month}-{statement_id}", [detail])
+
+
+@require_safe
+def statement_pdf(request: HttpRequest, statement_id: int) -> HttpResponse:
+    """The statement on paper, in the reader's language; while it is laid out, a page that waits."""
+    row = downloads.printed(statement_id, now=clock.now())
+    if row.content is not None:
+        return downloads.pdf(row)
+    detail = selectors.get_statement(statement_id=statement_id)
+    statement = detail.statement
+    context = {
+        "statement": statement,
+        "month_title": words.month(statement.period_starts_at, statement.zone),
+        "fault": row.fault,
+    }
+    answer = render(request, "finance/printing.html", context, status=501 if row.fault else 202)
+    if not row.fault:
+        answer["Refresh"] = "3"
+    return answer
 
 
 @confirmed
