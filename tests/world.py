@@ -13,7 +13,7 @@ from portal.inventory.models import Cluster, Node, Pool
 from portal.kubernetes.models import Drift, SyncRun, SyncState
 from portal.quotas.models import Quota
 from portal.requests.models import ApprovalRule, Request, RequestKind, RequestState
-from portal.reservations.models import Reservation
+from portal.reservations.models import CalendarFeed, Reservation
 from portal.scheduling.models import Decision, Tick, TickState, Verb
 from portal.slas.models import Breach
 from portal.teams.models import Role, Team, User
@@ -31,6 +31,7 @@ class Side:
     reservation: Reservation
     quota: Quota
     breach: Breach
+    feed: CalendarFeed
     statement: Statement
 
 
@@ -59,6 +60,8 @@ class World:
             "reservation_id": side.reservation.pk,
             "quota_id": side.quota.pk,
             "breach_id": side.breach.pk,
+            "feed_id": side.feed.pk,
+            "token": f"{side.team.slug}-token",
             "tier_id": side.breach.sla.tier_id,
             "statement_id": side.statement.pk,
             "cluster_id": self.cluster.pk,
@@ -117,6 +120,9 @@ def _a_side(team: Team, pool: Pool, now: datetime) -> Side:
         reservation=reservation,
         quota=builders.a_quota(team, pool, guaranteed=2),
         breach=builders.a_breach(workload, now),
+        feed=CalendarFeed.objects.create(
+            team=team, name="calendar", digest=team.slug, created_at=now
+        ),
         statement=_a_statement(team, now),
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from portal.quotas import permissions as quotas
 from portal.requests.models import Request
+from portal.reservations import permissions as reservations
 from portal.slas import permissions as slas
 from portal.teams.models import Team
 from portal.teams.permissions import (
@@ -20,6 +21,7 @@ from portal.teams.permissions import (
     anywhere,
     of_team,
     organisation,
+    public,
 )
 
 
@@ -56,6 +58,10 @@ RULES: dict[str, Rule] = {
     "requests:reject": _DECIDE,
     "requests:release": _ASK,
     "requests:comment": _TALK,
+    "requests:my-feeds": anywhere(read=ASK),
+    "requests:feeds": of_team(team_named, read=ASK, write=ASK),
+    "requests:feed-revoke": of_team(reservations.team_of_feed, read=ASK, write=ASK),
+    "requests:calendar": public(),
     "requests:rules": anywhere(),
     "requests:rules-save": organisation(read=DECIDE, write=DECIDE),
     "api-rule-list": anywhere(),

@@ -17,15 +17,19 @@ from portal.common import drawing, formats
 from portal.inventory import calendar
 from portal.inventory import selectors as inventory
 from portal.inventory.models import CommitmentKind
-from portal.requests import selectors
+from portal.requests import local_times, selectors
 from portal.requests.board import Ask
 from portal.reservations import selectors as reservations
 from portal.reservations.models import Source
 from portal.teams.permissions import ANY_ROLE
 from portal.teams.selectors import Access, Tree
 
-DAY, WEEK = "day", "week"
+DAY, WEEK, MONTH = "day", "week", "month"
+SPANS = (DAY, WEEK, MONTH)
+STEPS = {DAY: timedelta(minutes=15), WEEK: timedelta(hours=1), MONTH: timedelta(hours=6)}
+"""How finely a slot can be drawn; every change of the clocks is a multiple of the first."""
 HOURS = (0, 4, 8, 12, 16, 20)
+LABELS = {WEEK: "D j", MONTH: "j"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class View:
     @property
     def days(self) -> int:
         """How many days are shown."""
-        return 7 if self.span == WEEK else 1
+        return (self._next(1) - self.first).days
 
     @property
     def from_at(self) -> datetime:
@@ -49,17 +53,39 @@ class View:
     @property
     def to_at(self) -> datetime:
         """The first instant after."""
-        return midnight(self.first + timedelta(days=self.days), self.zone)
+        return midnight(self._next(1), self.zone)
 
     @property
     def moved_back(self) -> str:
         """The day on which the stretch before begins, as an address has it."""
-        return (self.first - timedelta(days=self.days)).isoformat()
+        return self._next(-1).isoformat()
 
     @property
     def moved_on(self) -> str:
         """The day on which the stretch after begins, as an address has it."""
-        return (self.first + timedelta(days=self.days)).isoformat()
+        return self._next(1).isoformat()
+
+    @property
+    def slots(self) -> str:
+        """Every instant at which a slot can be drawn to begin or end, as one would type it."""
+        step, at = STEPS[self.span], self.from_at
+        found: list[str] = []
+        while at <= self.to_at:
+            found.append(local_times.typed(at, self.zone))
+            at += step
+        return " ".join(found)
+
+    @property
+    def steps(self) -> float:
+        """How many of them fit, with the part of one that a change of the clocks leaves."""
+        return (self.to_at - self.from_at) / STEPS[self.span]
+
+    def _next(self, way: int) -> date:
+        """The first day of the stretch after, or before."""
+        if self.span != MONTH:
+            return self.first + timedelta(days=way * (7 if self.span == WEEK else 1))
+        month = self.first.year * 12 + self.first.month - 1 + way
+        return date(month // 12, month % 12 + 1, 1)
 
     @property
     def day(self) -> str:
@@ -71,6 +97,8 @@ class View:
         """The days shown."""
         if self.span == DAY:
             return formats.day(self.from_at)
+        if self.span == MONTH:
+            return date_format(self.first, "YEAR_MONTH_FORMAT")
         last = midnight(self.first + timedelta(days=self.days - 1), self.zone)
         return f"{formats.day(self.from_at)} – {formats.day(last)}"
 
@@ -119,9 +147,11 @@ def midnight(day: date, zone: str) -> datetime:
 
 
 def view_of(day: date, span: str, zone: str) -> View:
-    """The day, or the week from Monday on that holds it."""
+    """The day, or the week from Monday on or the month that holds it."""
     if span == WEEK:
         return View(day - timedelta(days=day.weekday()), WEEK, zone)
+    if span == MONTH:
+        return View(day.replace(day=1), MONTH, zone)
     return View(day, DAY, zone)
 
 
@@ -167,7 +197,7 @@ def _ticks(view: View) -> list[drawing.Tick]:
         day = view.first + timedelta(days=number)
         for hour in hours:
             at = datetime.combine(day, time(hour), tzinfo=zone)
-            label = f"{hour:02d}" if view.span == DAY else date_format(day, "D j")
+            label = f"{hour:02d}" if view.span == DAY else date_format(day, LABELS[view.span])
             place = drawing.portion(at.astimezone(UTC), view.from_at, view.to_at)
             found.append(drawing.Tick(place, label))
     return found

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from portal.requests import api, rules_api
-from portal.requests.views import inbox, matrix, moves, quota, reserve, rules, slas
+from portal.requests.views import feeds, inbox, matrix, moves, quota, reserve, rules, slas
 
 app_name = "requests"
 page_patterns = [
@@ -22,6 +22,10 @@ page_patterns = [
     path("requests/<int:request_id>/reject/", moves.reject, name="reject"),
     path("requests/<int:request_id>/release/", moves.release, name="release"),
     path("requests/<int:request_id>/comments/", moves.comment, name="comment"),
+    path("reserve/feeds/", feeds.mine, name="my-feeds"),
+    path("reserve/feeds/<int:team_id>/", feeds.of_team, name="feeds"),
+    path("reserve/feeds/revoke/<int:feed_id>/", feeds.revoke, name="feed-revoke"),
+    path("calendar/<str:token>.ics", feeds.calendar, name="calendar"),
     path("rules/", rules.show, name="rules"),
     path("rules/save/", rules.save, name="rules-save"),
     path("slas/", slas.show, name="slas"),

@@ -100,3 +100,23 @@ class BookingRule(models.Model):
 
     def __str__(self) -> str:
         return f"rules of {self.pool_id}"
+
+
+class CalendarFeed(models.Model):
+    """A team's calendar under an address nobody can guess, until it is revoked.
+
+    Only the digest of its token is kept, so that a copy of the database opens no feed.
+    """
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="calendar_feeds")
+    name = models.CharField(max_length=60, help_text="whose or what it is for")
+    digest = models.CharField(max_length=64, unique=True)
+    created_by_id = models.BigIntegerField(null=True)
+    created_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.name

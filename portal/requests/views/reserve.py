@@ -142,7 +142,8 @@ def _view(request: HttpRequest, desk: Desk, at: datetime) -> timeline.View:
     """The day of the address, else the day the draft begins."""
     data = request.POST or request.GET
     day = _date(str(data.get("day", ""))) or timezone.localtime(at).date()
-    span = timeline.WEEK if data.get("span") == timeline.WEEK else timeline.DAY
+    wanted = data.get("span")
+    span = wanted if wanted in timeline.SPANS else timeline.DAY
     return timeline.view_of(day, span, desk.zone)
 
 
