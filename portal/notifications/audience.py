@@ -42,7 +42,7 @@ class Crowd:
         return {
             user_id
             for user_id, role, held_in in self._held
-            if role in wanted and (held_in is None or held_in in path)
+            if role in wanted and held_in in {None, *path}
         }
 
     def _active(self, ids: set[int]) -> set[int]:
