@@ -13,6 +13,8 @@ from portal.finance import services as finance
 from portal.finance.models import Statement
 from portal.inventory.models import Cluster, Pool
 from portal.kubernetes import ports
+from portal.kubernetes import services as kubernetes
+from portal.kubernetes.models import Drift, RayGroup, SyncRun
 from portal.kubernetes.simulated import building, tenants
 from portal.kubernetes.simulated.records import Spec
 from portal.kubernetes.simulated.workshop import Rules
@@ -54,8 +56,28 @@ def make() -> dict[str, object]:
     organisation.set_rates(cluster=cluster, now=BEGINS, actor_id=admin.pk)
     _live(cluster, BEGINS, NOON)
     _ask(people)
+    _drift(cluster)
     _begin_at(NOON)
     return {"ids": _ids()}
+
+
+def _drift(cluster: Cluster) -> None:
+    """Somebody edits a quota of ours and makes one that binds nothing; Ray counts wrong."""
+    port = ports.open_simulated(ports.simulated_file(cluster))
+    for name, hard in (
+        ("evenshare-guaranteed-a100", {"requests.nvidia.com/gpu": "99"}),
+        ("by-hand", {"nvidia.com/gpu": "4"}),
+    ):
+        quota = {
+            "apiVersion": "v1", "kind": "ResourceQuota",
+            "metadata": {"name": name, "namespace": "speech"}, "spec": {"hard": hard},
+        }  # fmt: skip
+        port.apply(quota, manager="kubectl-edit", force=True)
+    RayGroup.objects.create(
+        cluster=cluster, uid="ray", namespace="vision", name="llm-train", group="gpu", desired=4,
+        available=3, pod_gpus=4, ray_gpus=8, since=NOON,
+    )  # fmt: skip
+    kubernetes.sync_cluster(cluster_id=cluster.pk, now=NOON)
 
 
 def pass_to(at: str) -> dict[str, object]:
@@ -172,5 +194,10 @@ def _ids() -> dict[str, list[object]]:
         ],
         "statement_id": list(vision.values_list("pk", flat=True)),
         "tick_id": [tick],
+        "cluster_id": [Cluster.objects.get().pk],
+        "run_id": [SyncRun.objects.latest("id").pk],
+        "drift_id": list(
+            Drift.objects.filter(closed_at=None).order_by("id").values_list("pk", flat=True)
+        ),
         "month": ["2026-11"],
     }

@@ -25,7 +25,7 @@ NARROW = ViewportSize(width=390, height=844)
 # What answers no page of its own to a reader.
 NO_PAGES = (
     "api-", "check", "submit", "cancel", "approve", "reject", "release", "comment", "snapshot",
-    "statement-csv", "preferences", "live", "ready", "admin-login",
+    "statement-csv", "new-job-check", "new-job-yaml", "preferences", "live", "ready", "admin-login",
 )  # fmt: skip
 MORE = {
     "dashboards:queue": ("?state=running", "?state=ended"),
