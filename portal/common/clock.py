@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 from portal.common.models import ClockAnchor
 
+_EPOCH, _SECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=1)
+
 
 def real_now() -> datetime:
     """Real time, UTC."""
@@ -41,4 +43,4 @@ def set_anchor(*, real_at: datetime, organisation_at: datetime, speed: int) -> N
 
 def whole_seconds(instant: datetime) -> int:
     """Seconds since the epoch, rounded down: the engine's unit of time."""
-    return int((instant - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1))
+    return (instant - _EPOCH) // _SECOND

@@ -27,7 +27,7 @@ class Outcome:
 
 
 def outcomes(frozen: Frozen, plan: engine.Plan) -> dict[int, Outcome]:
-    """What the plan says, by workload id; a victim's stop outweighs all else said of it."""
+    """What the plan says, in order of workload id; a victim's stop outweighs all else of it."""
     said = document.plan_to_json(plan)
     rows = {name: pk for name, pk in frozen.work.rows.items() if name == naming.workload(pk)}
     found: dict[int, Outcome] = {}
@@ -36,7 +36,7 @@ def outcomes(frozen: Frozen, plan: engine.Plan) -> dict[int, Outcome]:
             pk = rows.get(entry["workload"])
             if pk is not None:
                 found[pk] = build(pk, entry)
-    return found
+    return dict(sorted(found.items()))
 
 
 def _running(pk: int, said: dict[str, Any]) -> Outcome:

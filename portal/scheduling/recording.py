@@ -89,14 +89,15 @@ def _write(
     standing = Standing.objects.filter(workload__cluster_id=cycle.cluster_id)
     before = {row[0]: Said(*row) for row in standing.values_list(*Said._fields)}
     kept = said.keys() | (frozen.work.stopping & before.keys())
-    _write_decisions(tick, said, before)
-    _write_standings(tick, said, before)
-    _move_up(said, before)
+    fresh = {pk: outcome for pk, outcome in said.items() if not _says(before.get(pk), outcome)}
+    _write_decisions(tick, fresh, before)
+    _write_standings(tick, fresh)
+    _move_up(said, fresh, before)
     for pks in batches.of(before.keys() - kept):
         Standing.objects.filter(workload_id__in=pks).delete()
     Share.objects.bulk_create(_shares(tick, plan), batch_size=batches.SIZE)
     usage.charge(charges=deciding.pod_charges(frozen, plan), now=cycle.now)
-    _write_charges(said)
+    _write_charges(fresh)
     paid = frozenset(pk for pk, row in before.items() if row.verb == Verb.START)
     _charge_use(frozen, deciding.uses(frozen, plan, paid=paid), cycle.now)
     return tick
@@ -132,7 +133,26 @@ def _fragmentation(row: engine.PoolFragmentation) -> dict[str, int | None]:
     }
 
 
-def _write_decisions(tick: Tick, said: dict[int, Outcome], before: dict[int, Said]) -> None:
+def _says(row: Said | None, outcome: Outcome) -> bool:
+    """Whether a standing says all of an outcome but its position."""
+    return (
+        row is not None
+        and not _decides_anew(row, outcome)
+        and row.charged_to == outcome.charged_to
+        and row.detail == outcome.detail
+    )
+
+
+def _decides_anew(row: Said | None, outcome: Outcome) -> bool:
+    return (
+        row is None
+        or row.verb != outcome.verb
+        or row.reason != outcome.reason
+        or row.planned_start != outcome.planned_start
+    )
+
+
+def _write_decisions(tick: Tick, fresh: dict[int, Outcome], before: dict[int, Said]) -> None:
     changed = [
         Decision(
             tick=tick,
@@ -143,17 +163,13 @@ def _write_decisions(tick: Tick, said: dict[int, Outcome], before: dict[int, Sai
             charged_to=outcome.charged_to,
             planned_start=outcome.planned_start,
         )
-        for pk, outcome in sorted(said.items())
-        if _decided(outcome) != _decided(before.get(pk))
+        for pk, outcome in fresh.items()
+        if _decides_anew(before.get(pk), outcome)
     ]
     Decision.objects.bulk_create(changed, batch_size=batches.SIZE)
 
 
-def _decided(row: Outcome | Said | None) -> tuple[object, ...]:
-    return () if row is None else (row.verb, row.reason, row.planned_start)
-
-
-def _write_standings(tick: Tick, said: dict[int, Outcome], before: dict[int, Said]) -> None:
+def _write_standings(tick: Tick, fresh: dict[int, Outcome]) -> None:
     changed = [
         Standing(
             tick=tick,
@@ -165,8 +181,7 @@ def _write_standings(tick: Tick, said: dict[int, Outcome], before: dict[int, Sai
             charged_to=outcome.charged_to,
             planned_start=outcome.planned_start,
         )
-        for pk, outcome in sorted(said.items())
-        if _spoken(outcome) != _spoken(before.get(pk))
+        for pk, outcome in fresh.items()
     ]
     Standing.objects.bulk_create(
         changed,
@@ -177,22 +192,15 @@ def _write_standings(tick: Tick, said: dict[int, Outcome], before: dict[int, Sai
     )
 
 
-def _spoken(row: Outcome | Said | None) -> tuple[object, ...]:
-    """All of a standing but its position."""
-    return () if row is None else (*_decided(row), row.detail, row.charged_to)
-
-
-def _move_up(said: dict[int, Outcome], before: dict[int, Said]) -> None:
+def _move_up(said: dict[int, Outcome], fresh: dict[int, Outcome], before: dict[int, Said]) -> None:
     """Write the positions of those of whom nothing else is new, all in one statement.
 
     After one arrival nearly everybody stands elsewhere, by the ten thousand.
     """
     moved = [
         (pk, outcome.position)
-        for pk, outcome in sorted(said.items())
-        if pk in before
-        and outcome.position != before[pk].position
-        and _spoken(outcome) == _spoken(before[pk])
+        for pk, outcome in said.items()
+        if pk not in fresh and outcome.position != before[pk].position
     ]
     table = connection.ops.quote_name(Standing._meta.db_table)
     with connection.cursor() as cursor:
@@ -238,10 +246,10 @@ def _shares(tick: Tick, plan: engine.Plan) -> Iterator[Share]:
         )
 
 
-def _write_charges(said: dict[int, Outcome]) -> None:
-    """Workloads that run or start carry what they are charged to."""
+def _write_charges(fresh: dict[int, Outcome]) -> None:
+    """Workloads that run or start carry what they are charged to, since it was said."""
     of_kind: dict[str, list[int]] = {}
-    for pk, outcome in said.items():
+    for pk, outcome in fresh.items():
         if outcome.verb in (Verb.RUN, Verb.START):
             of_kind.setdefault(outcome.charged_to, []).append(pk)
     for kind, workload_ids in of_kind.items():

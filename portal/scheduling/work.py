@@ -35,6 +35,7 @@ MOST_PRIORITY = 10**9
 LONGEST = 10**9
 """People write these numbers into annotations; what no cluster can mean is cut to what it can."""
 
+_KINDS: dict[str, engine.Kind] = {kind: kind for kind in engine.KINDS}
 QUEUED = (WorkloadState.WAITING, WorkloadState.ADMITTED)
 HOLDS = (*QUEUED, WorkloadState.STARTING, WorkloadState.RUNNING)
 
@@ -189,7 +190,7 @@ def _user(row: WorkloadRow, context: _Context) -> str | None:
 
 
 def _kind(word: str) -> engine.Kind:
-    return next((kind for kind in engine.KINDS if kind == word), "batch")
+    return _KINDS.get(word, "batch")
 
 
 def _target(row: WorkloadRow, context: _Context) -> int | None:

@@ -44,6 +44,8 @@ class Targets:
 
     def of(self, team_id: int, pool_id: int | None, at: datetime) -> SlaRow | None:
         """The promise a team has in a pool at an instant; without a pool, the one for all."""
+        if not self.rows:
+            return None
         keys = dict.fromkeys([pool_id, None])
         for above in reversed(self._path(team_id)):
             for key in keys:

@@ -6,6 +6,7 @@ The rules bind when a job is to start: one that runs already stays where it is.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -41,7 +42,11 @@ class Door:
         return self.is_open and gpu_milli >= (self.min_gpus or 0) * 1000
 
 
-@dataclass(frozen=True, slots=True)
+PLAIN = Class()
+"""What a class nobody made a rule for is."""
+
+
+@dataclass(frozen=True)
 class Classes:
     """All rules, read once."""
 
@@ -50,13 +55,13 @@ class Classes:
 
     def of(self, kind: str) -> Class:
         """The rule of a class."""
-        return self.rules.get(kind, Class())
+        return self.rules.get(kind, PLAIN)
 
     def takes(self, pool_id: int, kind: str, gpu_milli: int) -> bool:
         """Whether a pool takes a job of this class and size."""
         return self.doors.get((pool_id, kind), Door()).takes(gpu_milli)
 
-    @property
+    @cached_property
     def guarded(self) -> frozenset[int]:
         """The pools that do not take everything."""
         return frozenset(
