@@ -24,7 +24,7 @@ def _read(request: HttpRequest) -> dict[str, Any]:
     now = clock.at(real)
     return {
         "access": access_of(request),
-        "organisation": selectors.get_organisation(),
+        "organisation": getattr(request, "organisation", None) or selectors.get_organisation(),
         "theme": user.theme if isinstance(user, User) else "system",
         "now": now,
         "real_now": real,

@@ -59,7 +59,9 @@ class PreferencesMiddleware:
         """Run the request in the person's language and zone."""
         user = request.user if isinstance(request.user, User) else None
         language = (user.language if user else "") or translation.get_language_from_request(request)
-        zone = (user.zone if user else "") or selectors.get_organisation().zone
+        organisation = selectors.get_organisation()
+        request.organisation = organisation  # type: ignore[attr-defined]  # for the page's frame
+        zone = (user.zone if user else "") or organisation.zone
         translation.activate(language)
         with timezone.override(zoneinfo.ZoneInfo(zone)):
             response = self.get_response(request)
