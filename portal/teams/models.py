@@ -54,7 +54,7 @@ class Organisation(models.Model):
         return self.name
 
 
-class User(AbstractUser):
+class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox brings one untyped
     """A person who signs in."""
 
     language = models.CharField(max_length=8, choices=Language.choices, blank=True)
