@@ -98,10 +98,13 @@ def stamp(at: datetime) -> str:
     return f"{_date(local, with_year=False)} {local:%H:%M:%S} {zone_name(at)}"
 
 
-def span(starts_at: datetime, ends_at: datetime, now: datetime | None = None) -> str:
+def span(
+    starts_at: datetime, ends_at: datetime, now: datetime | None = None, *, inside: bool = False
+) -> str:
     """From when to when: `Tomorrow 09:00–18:00 KST`, `Mon 2 Nov 22:00 – Tue 3 Nov 06:00 KST`."""
     first, last = timezone.localtime(starts_at), timezone.localtime(ends_at)
     zone = zone_name(starts_at)
     if first.date() == last.date():
-        return f"{day(starts_at, now)} {first:%H:%M}–{last:%H:%M} {zone}"
-    return f"{day(starts_at, now)} {first:%H:%M} – {day(ends_at, now)} {last:%H:%M} {zone}"
+        return f"{day(starts_at, now, inside=inside)} {first:%H:%M}–{last:%H:%M} {zone}"
+    begins = f"{day(starts_at, now, inside=inside)} {first:%H:%M}"
+    return f"{begins} – {day(ends_at, now, inside=inside)} {last:%H:%M} {zone}"

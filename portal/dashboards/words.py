@@ -105,13 +105,15 @@ def outlook(row: QueueRow, now: datetime) -> str:
     if not row.waits or found is None or found.p50 is None:
         return ""
     if found.p90 is None:
-        return _("likely %(at)s or later") % {"at": formats.when(max(found.p50, now), now)}
+        return _("likely %(at)s or later") % {
+            "at": formats.when(max(found.p50, now), now, inside=True)
+        }
     if found.p90 < now:
         return _("later than was forecast")
     first, last = max(found.p50, now), found.p90
     if last - first < MINUTE:
-        return _("likely about %(at)s") % {"at": formats.when(first, now)}
-    return _("likely %(span)s") % {"span": formats.span(first, last, now)}
+        return _("likely about %(at)s") % {"at": formats.when(first, now, inside=True)}
+    return _("likely %(span)s") % {"span": formats.span(first, last, now, inside=True)}
 
 
 def score(found: Score) -> str:
@@ -119,8 +121,8 @@ def score(found: Score) -> str:
     if found.judged < FEWEST or found.median_error_seconds is None:
         return ""
     return _(
-        "Of %(n)s past forecasts, %(p50)s%% were met by the first time and %(p90)s%% by the last; "
-        "half were at most %(error)s off."
+        "Of %(n)s jobs with a forecast, %(p50)s%% had started by its first time and %(p90)s%% by "
+        "its last; half began within %(error)s of the first."
     ) % {
         "n": formats.number(found.judged),
         "p50": found.p50_pct,
