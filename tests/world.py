@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from portal.finance.models import Budget, Month, Statement
-from portal.inventory.models import Cluster, Node, Pool
+from portal.inventory.models import Cluster, MaintenanceWindow, Node, Pool
 from portal.kubernetes.models import Drift, SyncRun, SyncState
 from portal.quotas.models import Quota
 from portal.requests.models import ApprovalRule, Request, RequestKind, RequestState
@@ -46,6 +46,7 @@ class World:
     node: Node
     tick: Tick
     rule: ApprovalRule
+    window: MaintenanceWindow
     budget: Budget
     statement: Statement
     run: SyncRun
@@ -73,6 +74,7 @@ class World:
             "month": "2026-11",
             "kind": "batch",
             "rule_id": self.rule.pk,
+            "window_id": self.window.pk,
             "budget_id": self.budget.pk,
         }
 
@@ -92,6 +94,10 @@ def a_world(now: datetime) -> World:
         ours=sides[0], theirs=sides[1], cluster=cluster, pool=pool,
         node=Node.objects.filter(pool=pool)[0], tick=tick, statement=_a_statement(None, now),
         rule=ApprovalRule.objects.create(approvals=1),
+        window=MaintenanceWindow.objects.create(
+            node=Node.objects.filter(pool=pool)[1], starts_at=now + timedelta(days=9),
+            ends_at=now + timedelta(days=10),
+        ),
         budget=Budget.objects.create(
             team=sides[0].team, period="month", amount_micro=10**9, currency="KRW", valid_from=now,
             created_at=now,

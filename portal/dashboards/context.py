@@ -30,6 +30,7 @@ PAGES = (
     ("kubernetes:new-job", gettext_lazy("New job")),
     ("dashboards:queue", gettext_lazy("Queue")),
     ("dashboards:capacity", gettext_lazy("Capacity")),
+    ("requests:maintenance", gettext_lazy("Maintenance")),
     ("requests:quotas", gettext_lazy("Quotas")),
     ("requests:slas", gettext_lazy("SLAs")),
     ("requests:rules", gettext_lazy("Rules")),

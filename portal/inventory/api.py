@@ -3,16 +3,17 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from portal.common import clock
-from portal.common.api import Paging
-from portal.inventory import calendar, parameters, selectors
+from portal.common.api import CREATED, Paging, once
+from portal.inventory import calendar, parameters, selectors, sent, services
 from portal.inventory.calendar import FOREVER, Span
 from portal.inventory.models import CommitmentKind, NodeState
-from portal.inventory.selectors import CommitmentRow, ConflictRow, NodeRow, PoolRow
+from portal.inventory.selectors import CommitmentRow, ConflictRow, MaintenanceRow, NodeRow, PoolRow
 from portal.teams import selectors as teams
 
 WEEK = timedelta(days=7)
@@ -62,15 +63,62 @@ class PoolCalendarView(APIView):
                 "committed": _steps(committed),
                 "free": _steps(calendar.less(capacity, committed)),
                 "blocks": [_block(row, names) for row in blocks],
-                "maintenance": [
-                    {
-                        "id": m.id, "node": m.node_name, "gpus": m.gpus, "starts_at": m.starts_at,
-                        "ends_at": m.ends_at, "reason": m.reason,
-                    }
-                    for m in work
-                ],
+                "maintenance": [_work(m) for m in work],
             }
         )  # fmt: skip
+
+
+class MaintenanceListView(APIView):
+    """Planned work on nodes, with the drain before it."""
+
+    def get(self, request: Request) -> Response:
+        """Filter by `pool`; from now on, or in the window of `from` and `to`."""
+        now = clock.now()
+        window = parameters.window(request, now=now, default=LONGEST, longest=LONGEST * 4)
+        rows = selectors.list_maintenance(
+            from_at=window.from_at, to_at=window.to_at, pool_id=parameters.whole(request, "pool")
+        )
+        return paged(request, self, [_work(row) for row in rows])
+
+
+class _PlanBody(sent.Strict):
+    node = sent.an_id()
+    starts_at = sent.Instant()
+    ends_at = sent.Instant()
+    drain_from = sent.Instant(default=None, allow_null=True)
+    reason = serializers.CharField(default="", allow_blank=True, max_length=200)
+
+
+class MaintenancePlanView(APIView):
+    """Work to be done on a node."""
+
+    def post(self, request: Request) -> Response:
+        """`node`, `starts_at`, `ends_at`, and `drain_from` and `reason` if there are any."""
+
+        def act() -> Response:
+            body = sent.read(_PlanBody, request.data)
+            window = services.plan_maintenance(
+                node_id=body.pop("node"), now=clock.now(), actor_id=request.user.pk, **body
+            )
+            row = selectors.list_maintenance(from_at=window.starts_at, to_at=window.ends_at)
+            return Response(_work(next(m for m in row if m.id == window.pk)), status=CREATED)
+
+        return once(request, act)
+
+
+class MaintenanceCancelView(APIView):
+    """Planned work is called off, or ended."""
+
+    def post(self, request: Request, window_id: int) -> Response:
+        """No body."""
+
+        def act() -> Response:
+            services.cancel_maintenance(
+                window_id=window_id, now=clock.now(), actor_id=request.user.pk
+            )
+            return Response({"id": window_id})
+
+        return once(request, act)
 
 
 class NodeListView(APIView):
@@ -134,6 +182,14 @@ def _block(row: CommitmentRow, names: dict[int, str]) -> dict[str, object]:
         "reservation": row.source_id if reservation else None,
         "gpus": row.gpus, "gpus_per_node": row.gpus_per_node, "adds": row.adds,
         "starts_at": row.starts_at, "ends_at": row.ends_at,
+    }  # fmt: skip
+
+
+def _work(row: MaintenanceRow) -> dict[str, object]:
+    return {
+        "id": row.id, "node": row.node_name, "pool": row.pool_id, "gpus": row.gpus,
+        "starts_at": row.starts_at, "ends_at": row.ends_at, "drain_from": row.drain_from,
+        "reason": row.reason,
     }  # fmt: skip
 
 

@@ -174,18 +174,25 @@ class NodeOutage(models.Model):
 
 
 class MaintenanceWindow(models.Model):
-    """A node planned to be out of use."""
+    """A node planned to be out of use; from `drain_from` on, if set, nothing new starts there."""
 
     node = models.ForeignKey(Node, on_delete=models.PROTECT, related_name="maintenance")
     starts_at = models.DateTimeField()
     ends_at = models.DateTimeField()
+    drain_from = models.DateTimeField(null=True)
     reason = models.CharField(max_length=200, blank=True)
     created_by_id = models.BigIntegerField(null=True)
     cancelled_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["starts_at", "id"]
-        constraints = [_half_open("maintenance_ends_after_it_starts", "starts_at", "ends_at")]
+        constraints = [
+            _half_open("maintenance_ends_after_it_starts", "starts_at", "ends_at"),
+            models.CheckConstraint(
+                name="drained_before_maintenance",
+                condition=Q(drain_from__isnull=True) | Q(drain_from__lte=F("starts_at")),
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.node_id} {self.starts_at:%F %T}"

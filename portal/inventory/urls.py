@@ -10,5 +10,12 @@ api_patterns = [
     path("pools/<int:pool_id>", api.PoolDetailView.as_view(), name="api-pool-detail"),
     path("pools/<int:pool_id>/calendar", api.PoolCalendarView.as_view(), name="api-pool-calendar"),
     path("nodes", api.NodeListView.as_view(), name="api-node-list"),
+    path("maintenance", api.MaintenanceListView.as_view(), name="api-maintenance-list"),
+    path("maintenance/plan", api.MaintenancePlanView.as_view(), name="api-maintenance-plan"),
+    path(
+        "maintenance/<int:window_id>/cancel",
+        api.MaintenanceCancelView.as_view(),
+        name="api-maintenance-cancel",
+    ),
     path("conflicts", api.ConflictListView.as_view(), name="api-conflict-list"),
 ]

@@ -256,6 +256,11 @@ def _maintenance(pool_id: int, view: View) -> Iterable[Block]:
             what=_("Maintenance"), team_id=None, gpus=row.gpus, starts_at=row.starts_at,
             ends_at=row.ends_at, grain=drawing.DASHED, label=f"{row.node_name} · {row.gpus}",
         )  # fmt: skip
+        if row.drain_from is not None and row.drains:
+            yield Block(
+                what=_("Draining"), team_id=None, gpus=row.gpus, starts_at=row.drain_from,
+                ends_at=row.starts_at, grain=drawing.DASHED, label=row.node_name,
+            )  # fmt: skip
 
 
 def _free(step: calendar.Span) -> Block:

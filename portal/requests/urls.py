@@ -3,7 +3,17 @@
 from django.urls import path
 
 from portal.requests import api, rules_api
-from portal.requests.views import feeds, inbox, matrix, moves, quota, reserve, rules, slas
+from portal.requests.views import (
+    feeds,
+    inbox,
+    maintenance,
+    matrix,
+    moves,
+    quota,
+    reserve,
+    rules,
+    slas,
+)
 
 app_name = "requests"
 page_patterns = [
@@ -22,6 +32,10 @@ page_patterns = [
     path("requests/<int:request_id>/reject/", moves.reject, name="reject"),
     path("requests/<int:request_id>/release/", moves.release, name="release"),
     path("requests/<int:request_id>/comments/", moves.comment, name="comment"),
+    path("maintenance/", maintenance.show, name="maintenance"),
+    path("maintenance/plan/", maintenance.plan, name="maintenance-plan"),
+    path("maintenance/effects/", maintenance.look, name="maintenance-effects"),
+    path("maintenance/<int:window_id>/cancel/", maintenance.cancel, name="maintenance-cancel"),
     path("reserve/feeds/", feeds.mine, name="my-feeds"),
     path("reserve/feeds/<int:team_id>/", feeds.of_team, name="feeds"),
     path("reserve/feeds/revoke/<int:feed_id>/", feeds.revoke, name="feed-revoke"),

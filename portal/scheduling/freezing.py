@@ -83,7 +83,7 @@ def build(
         quotas=_quotas(rows.quotas, known, moment),
         reservations=tuple(reservations.values()),
         maintenance=_maintenance(rows),
-        nodes=_nodes(rows, holdings.overfull, classed),
+        nodes=_nodes(rows, holdings.overfull | _draining(rows, now), classed),
         workloads=work.workloads,
     )
     return Frozen(
@@ -211,18 +211,25 @@ def _maintenance(rows: Rows) -> tuple[engine.Maintenance, ...]:
     return tuple(window for window in found if window.starts_at < window.ends_at)
 
 
-def _nodes(
-    rows: Rows, overfull: frozenset[int], classed: Classing | None
-) -> tuple[engine.Node, ...]:
-    pools = {pool.pk: pool for pool in rows.pools}
-    marks = {pk: classed.mark(pk) if classed else () for pk in pools}
-    return tuple(
-        _node(node, pools[node.pool_id], overfull, marks[node.pool_id]) for node in rows.nodes
+def _draining(rows: Rows, now: datetime) -> frozenset[int]:
+    """Nodes on which nothing new starts, since work on them is planned."""
+    return frozenset(
+        row.node_id
+        for row in rows.maintenance
+        if row.drain_from is not None and row.drain_from <= now < row.ends_at
     )
 
 
-def _node(node: Node, pool: Pool, overfull: frozenset[int], marks: tuple[str, ...]) -> engine.Node:
-    """A node; one that carries more than it has takes nothing new."""
+def _nodes(rows: Rows, closed: frozenset[int], classed: Classing | None) -> tuple[engine.Node, ...]:
+    pools = {pool.pk: pool for pool in rows.pools}
+    marks = {pk: classed.mark(pk) if classed else () for pk in pools}
+    return tuple(
+        _node(node, pools[node.pool_id], closed, marks[node.pool_id]) for node in rows.nodes
+    )
+
+
+def _node(node: Node, pool: Pool, closed: frozenset[int], marks: tuple[str, ...]) -> engine.Node:
+    """A node; one that carries more than it has, or is drained, takes nothing new."""
     return engine.Node(
         name=node.name,
         pool=naming.pool(node.pool_id),
@@ -232,7 +239,7 @@ def _node(node: Node, pool: Pool, overfull: frozenset[int], marks: tuple[str, ..
         cpu_milli=node.cpu_milli,
         memory_mib=node.memory_mib,
         topology=_texts(node.topology)[: len(_levels(pool))],
-        schedulable=node.state == NodeState.READY and node.pk not in overfull,
+        schedulable=node.state == NodeState.READY and node.pk not in closed,
         taints=(*_taints(node, pool.resource_name), *marks),
         zone=node.zone or None,
     )

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import Q
+
 from portal.common.errors import Missing
 from portal.inventory.calendar import Condition, Period
 from portal.inventory.models import (
@@ -85,6 +87,12 @@ class MaintenanceRow:
     starts_at: datetime
     ends_at: datetime
     reason: str
+    drain_from: datetime | None = None
+
+    @property
+    def drains(self) -> bool:
+        """Whether nothing new starts there for a while before."""
+        return self.drain_from is not None and self.drain_from < self.starts_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +214,11 @@ def list_maintenance(
     pool_id: int | None = None,
     cluster_id: int | None = None,
 ) -> list[MaintenanceRow]:
-    """Planned work that meets the window, cancelled work left out."""
+    """Planned work that meets the window, its drain too, cancelled work left out."""
+    window = rows.window_of(from_at, to_at)
     found = MaintenanceWindow.objects.select_related("node").filter(cancelled_at__isnull=True)
-    found = found.filter(rows.overlapping(rows.window_of(from_at, to_at), "starts_at", "ends_at"))
+    drains = Q(drain_from__lt=window.to_at, ends_at__gt=window.from_at)
+    found = found.filter(rows.overlapping(window, "starts_at", "ends_at") | drains)
     if pool_id is not None:
         found = found.filter(node__pool_id=pool_id)
     if cluster_id is not None:
@@ -223,6 +233,7 @@ def list_maintenance(
             starts_at=m.starts_at,
             ends_at=m.ends_at,
             reason=m.reason,
+            drain_from=m.drain_from,
         )
         for m in found.order_by("starts_at", "id")
     ]

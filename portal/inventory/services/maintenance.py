@@ -20,10 +20,11 @@ def plan_maintenance(
     now: datetime,
     actor_id: int | None,
     reason: str = "",
+    drain_from: datetime | None = None,
 ) -> MaintenanceWindow:
     """Take a node out of capacity for a time to come.
 
-    Raises `Invalid` for a time that ends before it starts or has passed, `Missing` for a node
+    From `drain_from` on nothing new starts there, so that what runs may end before. Raises `Invalid` for a time that ends before it starts or has passed, `Missing` for a node
     that is not there, or not any more.
     """
     node = (
@@ -43,9 +44,15 @@ def plan_maintenance(
             _("Maintenance must end after it begins."),
             fields={"ends_at": _("is not after the beginning")},
         )
+    if drain_from is not None and drain_from > starts_at:
+        raise Invalid(
+            _("A node is drained before its maintenance begins."),
+            fields={"drain_from": _("is after the beginning")},
+        )
     window = MaintenanceWindow.objects.create(
-        node=node, starts_at=starts_at, ends_at=ends_at, reason=reason, created_by_id=actor_id
-    )
+        node=node, starts_at=starts_at, ends_at=ends_at, reason=reason, created_by_id=actor_id,
+        drain_from=drain_from,
+    )  # fmt: skip
     _record("inventory.maintenance_planned", window, actor_id)
     return window
 
@@ -81,5 +88,6 @@ def _record(action: str, window: MaintenanceWindow, actor_id: int | None) -> Non
             "node": window.node_id,
             "starts_at": window.starts_at.isoformat(),
             "ends_at": window.ends_at.isoformat(),
+            "drain_from": window.drain_from.isoformat() if window.drain_from else None,
         },
     )

@@ -18,7 +18,7 @@ from portal.inventory import selectors as inventory
 from portal.inventory.selectors import PoolRow
 from portal.quotas import selectors as quotas
 from portal.quotas import services as quota_services
-from portal.requests import effects, matrix, pages, quota_figures, quota_forms
+from portal.requests import conflicts, effects, matrix, pages, quota_figures, quota_forms
 from portal.requests.quota_forms import MatrixForm
 from portal.teams import selectors as teams
 from portal.teams.middleware import access_of
@@ -39,6 +39,7 @@ def show(request: HttpRequest) -> HttpResponse:
     context = {
         "matrix": matrix.read(access=access, tree=tree, now=now, team_ids=shown),
         "page": page,
+        "over_limits": conflicts.over_limits(now),
         "may_edit": access.holds_anywhere(DECIDE),
         "may_ask": access.holds_anywhere(ASK),
         "all_teams": access.teams(DECIDE) is None,

@@ -1,0 +1,79 @@
+"""What no longer adds up, as a sentence with its numbers and who holds what."""
+
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from portal.common import formats
+from portal.inventory.models import CommitmentKind, Pool
+from portal.inventory.selectors import CommitmentRow, ConflictRow
+from portal.inventory.selectors.conflicts import Cause
+from portal.quotas import bounds
+from portal.teams import selectors as teams
+
+MOST_NAMED = 6
+
+
+def in_words(row: ConflictRow, now: datetime) -> str:
+    """Where a pool promised more than it has, why, and to whom."""
+    words = {
+        "pool": row.pool_name, "capacity": row.capacity, "committed": row.committed,
+        "short": row.short, "from": formats.when(row.from_at, now),
+        "until": formats.when(row.to_at, now) if row.to_at else _("on without end"),
+        "down": row.down, "maintenance": row.maintenance,
+    }  # fmt: skip
+    causes = {
+        Cause.DOWN: _("%(down)s GPUs are on nodes that are down."),
+        Cause.MAINTENANCE: _("%(maintenance)s GPUs are in maintenance then."),
+        Cause.CAPACITY: _("The nodes are gone."),
+    }
+    if row.measure == "sum":
+        first = _(
+            "From %(from)s to %(until)s pool %(pool)s has %(capacity)s GPUs and promised "
+            "%(committed)s: %(short)s are missing."
+        )
+    else:
+        first = _(
+            "From %(from)s to %(until)s the nodes of pool %(pool)s cannot hold all blocks that "
+            "were promised on one node: %(short)s GPUs find none."
+        )
+    return " ".join([first % words, causes[row.cause] % words, _holders(row.commitments)])
+
+
+def over_limits(now: datetime) -> list[str]:
+    """Branches that are promised more than their limit, each as a sentence."""
+    found = bounds.list_over_limit(now=now)
+    if not found:
+        return []
+    names = teams.team_names()
+    pools = dict(Pool.objects.values_list("id", "name"))
+    return [
+        _(
+            "From %(from)s on %(team)s and the teams below are promised %(promised)s GPUs of "
+            "%(pool)s, above its limit of %(limit)s. Raise the limit, or promise less."
+        )
+        % {
+            "from": formats.when(bound.from_at, now), "team": names.get(bound.team_id, ""),
+            "promised": bound.guaranteed + bound.reserved, "limit": bound.limit,
+            "pool": pools.get(bound.pool_id or 0, ""),
+        }
+        for bound in found
+    ]  # fmt: skip
+
+
+def _holders(rows: tuple[CommitmentRow, ...]) -> str:
+    names = teams.team_names()
+    found = [
+        _("R-%(id)s of %(team)s (%(gpus)s)")
+        % {"id": r.source_id, "team": names.get(r.team_id, ""), "gpus": r.gpus}
+        for r in rows
+        if r.kind is CommitmentKind.RESERVATION
+    ]
+    if not found:
+        return _("Only guarantees are touched.")
+    shown = ", ".join(found[:MOST_NAMED])
+    if len(found) > MOST_NAMED:
+        shown = _("%(shown)s and %(more)s more") % {
+            "shown": shown, "more": len(found) - MOST_NAMED
+        }  # fmt: skip
+    return _("Reservations then: %(shown)s.") % {"shown": shown}
