@@ -7,7 +7,8 @@ from rest_framework.views import APIView
 from portal.common import clock
 from portal.common.api import CREATED, Paging, once
 from portal.inventory import parameters
-from portal.quotas import orders, selectors, services
+from portal.inventory.calendar import FOREVER
+from portal.quotas import bounds, orders, selectors, services
 from portal.quotas.selectors import QuotaRow
 from portal.teams import selectors as teams
 from portal.teams.middleware import access_of
@@ -59,6 +60,27 @@ class QuotaHistoryView(APIView):
         paging = Paging()
         page = paging.paginate_queryset(rows, request, view=self)
         return paging.get_paginated_response([_quota(row, names) for row in page or []])
+
+
+class OverLimitListView(APIView):
+    """Branches that are promised more than their limit, from now on."""
+
+    def get(self, request: Request) -> Response:
+        """By pool, team and time."""
+        names, rows = teams.team_names(), bounds.list_over_limit(now=clock.now())
+        paging = Paging()
+        page = paging.paginate_queryset(rows, request, view=self)
+        return paging.get_paginated_response(
+            [
+                {
+                    "team": {"id": b.team_id, "name": names.get(b.team_id, "")},
+                    "pool": b.pool_id, "from": b.from_at,
+                    "to": b.to_at if b.to_at < FOREVER else None, "limit": b.limit,
+                    "guaranteed": b.guaranteed, "reserved": b.reserved,
+                }
+                for b in page or []
+            ]
+        )  # fmt: skip
 
 
 class QuotaUndoView(APIView):

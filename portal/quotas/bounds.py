@@ -5,7 +5,7 @@ reservations from the pool made in it are at most its `limit`. And what reservat
 a team's guarantee is at most that guarantee.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from portal.inventory import selectors as inventory
@@ -27,6 +27,7 @@ class Bound:
     guaranteed: int
     reserved: int
     limit: int | None
+    pool_id: int | None = None
 
     @property
     def left(self) -> int | None:
@@ -84,6 +85,38 @@ def list_bounds(
             [r for r in held if r.team_id in branch and r.adds],
             window,
         )
+    return found
+
+
+def list_over_limit(*, now: datetime) -> list[Bound]:
+    """Every stretch from now on in which a team's branch is promised more than its limit.
+
+    A change is refused where it would make one; what still can is a team that moves into a branch
+    with too little left. By pool, team and time; a bound of a pool carries its id.
+    """
+    window = Period(now, FOREVER)
+    tree = teams.get_tree(now=now)
+    quotas: dict[int, list[QuotaRow]] = {}
+    for row in selectors.list_all(window):
+        quotas.setdefault(row.pool_id, []).append(row)
+    held: dict[int, list[CommitmentRow]] = {}
+    for hold in inventory.list_commitments(from_at=now, kind=CommitmentKind.RESERVATION):
+        if hold.adds:
+            held.setdefault(hold.pool_id, []).append(hold)
+    found: list[Bound] = []
+    for pool_id, rows in sorted(quotas.items()):
+        for team_id in sorted({q.team_id for q in rows if q.limit is not None}):
+            branch = tree.branch(team_id) | {team_id}
+            found += [
+                replace(bound, pool_id=pool_id)
+                for bound in _bounds_of(
+                    team_id,
+                    [q for q in rows if q.team_id in branch],
+                    [r for r in held.get(pool_id, []) if r.team_id in branch],
+                    window,
+                )
+                if bound.left is not None and bound.left < 0
+            ]
     return found
 
 

@@ -15,5 +15,6 @@ def team_of(kwargs: Mapping[str, object]) -> int | Unknown | None:
 RULES: dict[str, Rule] = {
     "api-quota-list": anywhere(write=DECIDE),
     "api-quota-history": anywhere(),
+    "api-over-limit-list": anywhere(),
     "api-quota-undo": of_team(team_of, read=DECIDE, write=DECIDE),
 }

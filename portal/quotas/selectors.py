@@ -119,6 +119,11 @@ def list_within(team_ids: Iterable[int], pool_id: int, window: Period) -> list[Q
     return [row_of(q) for q in _narrowed(rows, pool_id, team_ids)]
 
 
+def list_all(window: Period) -> list[QuotaRow]:
+    """Figures of all teams in all pools that hold at some time in the window."""
+    return [row_of(q) for q in _narrowed(Quota.objects.filter(valid_within(window)), None, None)]
+
+
 def _narrowed(
     rows: QuerySet[Quota], pool_id: int | None, team_ids: Iterable[int] | None
 ) -> QuerySet[Quota]:
