@@ -71,6 +71,9 @@ class Lab:
         wait_for(lambda: len(self.pods(team, name)) == count, f"the pods of {name}")
         for pod in self.pods(team, name):
             kubelet.run(self.kit, team.namespace, pod["metadata"]["name"])
+        # The cluster tells whole seconds: what starts later must start in a later one.
+        begun = self.now.replace(microsecond=0)
+        wait_for(lambda: self.now.replace(microsecond=0) > begun, "the next second")
         return self.pods(team, name)
 
     def gone(self, team: Team, pod: Manifest) -> None:

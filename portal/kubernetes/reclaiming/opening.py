@@ -38,14 +38,14 @@ def settle(cluster: Cluster, tick: Tick, now: datetime) -> None:
         )
     )
     for workload_id, row in wanted.items():
-        if workload_id not in still and _holds(row.workload):
+        holds = pods(row.workload).exists() or _may_run(row.workload)
+        if workload_id not in still and holds:
             _open(row, tick, now)
 
 
-def _holds(workload: Workload) -> bool:
-    """Whether a job has pods, or may have some any moment."""
-    opened = Admission.objects.filter(workload=workload, ended_at__isnull=True)
-    return pods(workload).exists() or opened.exists()
+def _may_run(workload: Workload) -> bool:
+    """Whether a job may have pods any moment."""
+    return Admission.objects.filter(workload=workload, ended_at__isnull=True).exists()
 
 
 def pods(workload: Workload) -> QuerySet[Pod]:
@@ -55,8 +55,11 @@ def pods(workload: Workload) -> QuerySet[Pod]:
 
 
 def members(stop: Stop) -> QuerySet[Pod]:
-    """The pods a stop is about: not those the cluster makes in their place."""
-    return pods(stop.workload).filter(created_at__lte=stop.opened_at)
+    """The pods a stop is about: not those the cluster makes in their place.
+
+    A cluster tells whole seconds, and makes a pod anew within the second its last one was evicted.
+    """
+    return pods(stop.workload).filter(created_at__lt=stop.opened_at.replace(microsecond=0))
 
 
 def was_accepted(stop: Stop, *verbs: Verb) -> bool:
@@ -68,7 +71,7 @@ def was_accepted(stop: Stop, *verbs: Verb) -> bool:
 def _outcome(stop: Stop, tick: Tick, is_wanted: bool) -> StopState | None:
     """How a stop has ended; None while it has not."""
     left = members(stop)
-    if not left.exists() and not _holds(stop.workload):
+    if not left.exists() and not _may_run(stop.workload):
         return StopState.GONE
     leaving = left.filter(stopping_at__isnull=False).exists()
     # A part is gone when what was asked is, and a later tick has seen it.
