@@ -100,16 +100,14 @@ class Finder:
         """
         table, unit, exact = self._table(need, by_devices=self._by_devices(need))
         able = self._able(need, duration)
-        begins, nodes = table.holes.candidates(unit, after, duration)
-        if not able.all():
-            inside = able[nodes]
-            begins, nodes = begins[inside], nodes[inside]
-        if not len(begins):
+        only = None if able.all() else able
+        found = table.holes.first(unit, after, duration, only)
+        if found is None:
             return None
-        moment = int(begins.min())
-        tied = nodes[begins == moment]
+        moment, tied = found
         if not exact[tied].all():
-            return self._look_closely(need, duration, begins, nodes, exact)
+            guesses = table.holes.candidates(unit, after, duration, only)
+            return self._look_closely(need, duration, *guesses, exact)
         return moment, self._low + self._fullest(table, unit, moment, tied)
 
     def _fullest(self, table: _Table, unit: int, moment: int, tied: Ints) -> int:
@@ -143,17 +141,19 @@ class Finder:
                 best = fullest if best is None else min(best, fullest)
         return None if best is None else (best[0], self._low + best[2])
 
-    def gang(self, need: Need, least: int, after: int, duration: int) -> Iterator[tuple[int, Ints]]:
+    def gang(
+        self, need: Need, least: int, most: int, after: int, duration: int
+    ) -> Iterator[tuple[int, Ints]]:
         """Yield moments from `after` on at which so many tasks fit, and how many on each node.
 
-        Moments at which nothing comes free may be left out.
+        Moments at which nothing comes free are left out, and what a node takes above `most`.
         """
         able = self._able(need, duration)
         for by_devices in (True, False):
             if need.devices and not self._is_shared:
                 table, unit, exact = self._table(need, by_devices=by_devices)
                 if bool(exact[able].all()):
-                    yield from table.holes.moments(unit, least, after, duration, able)
+                    yield from table.holes.moments(unit, least, most, after, duration, able)
                     return
         yield from self._one_by_one(need, least, after, duration, able)
 

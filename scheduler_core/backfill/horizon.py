@@ -13,7 +13,10 @@ from scheduler_core.model import Workload
 from scheduler_core.placement import Placement, fit
 from scheduler_core.resources import Amount
 from scheduler_core.scratch import Held, Shape, Spot, State
-from scheduler_core.scratch.nodes import Ints
+from scheduler_core.scratch.nodes import PLENTY, Ints
+
+_TRIES = 64
+"""So often quotas and nodes may push a start on before it is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,47 +130,64 @@ class Horizon:
         """Return the earliest start from `after` on, or None when no known end lets it in."""
         best: Planned | None = None
         for pool in pools:
-            for guaranteed in (True, False):
-                found = self._find(workload, pool, after, guaranteed)
-                if found is not None and (best is None or found.start < best.start):
-                    best = found
-                if guaranteed and found is not None and self._is_within(workload, pool, after):
-                    break
+            found = self._earliest_in(workload, pool, after)
+            if found is not None and (best is None or found.start < best.start):
+                best = found
         return best
 
-    def _is_within(self, workload: Workload, pool: int, moment: int) -> bool:
-        """Tell whether it would be within its guarantee at once: then borrowing is no sooner."""
+    def _earliest_in(self, workload: Workload, pool: int, after: int) -> Planned | None:
+        """Return the earliest start in the pool; within the guarantee if that is no later.
+
+        Within it at once borrowing is no sooner; and what is borrowed before the guarantee allows
+        the ask is not asked for again within it.
+        """
+        within = self._allowed(workload, pool, after, True)
+        if within == after:
+            found = self._find(workload, pool, within, True)
+            return found or self._borrowed(workload, pool, after)
+        borrowed = self._borrowed(workload, pool, after)
+        if within is None or (borrowed is not None and borrowed.start < within):
+            return borrowed
+        found = self._find(workload, pool, within, True)
+        if borrowed is None or (found is not None and found.start <= borrowed.start):
+            return found
+        return borrowed
+
+    def _borrowed(self, workload: Workload, pool: int, after: int) -> Planned | None:
+        allowed = self._allowed(workload, pool, after, False)
+        return None if allowed is None else self._find(workload, pool, allowed, False)
+
+    def _allowed(self, workload: Workload, pool: int, after: int, guaranteed: bool) -> int | None:
+        """Return from when on quotas allow the least of the workload."""
         shape = self._state.shape(workload)
         milli = shape.least * shape.need.per_task.gpu_milli
-        found = self._quotas[True].earliest(
-            workload, pool, milli, moment, _duration(workload), True
-        )
-        return found == moment
+        quota = self._quotas[guaranteed]
+        return quota.earliest(workload, pool, milli, after, _duration(workload), guaranteed)
 
     def keep(self, workload: Workload, planned: Planned) -> None:
         """Keep the planned place."""
         self._take(workload, planned)
         self.plans[workload.id] = planned
 
-    def _find(self, workload: Workload, pool: int, after: int, guaranteed: bool) -> Planned | None:
-        state = self._state
-        shape = state.shape(workload)
+    def _find(
+        self, workload: Workload, pool: int, allowed: int, guaranteed: bool
+    ) -> Planned | None:
+        """Return the earliest start from a moment on at which quotas allow one."""
+        shape = self._state.shape(workload)
         milli = shape.least * shape.need.per_task.gpu_milli
         duration = _duration(workload)
-        quota = self._quotas[guaranteed]
-        moment: int | None = after
-        for _ in range(64):
+        moment: int | None = allowed
+        for _ in range(_TRIES):
             if moment is None:
                 return None
-            allowed = quota.earliest(workload, pool, milli, moment, duration, guaranteed)
-            if allowed is None:
-                return None
+            allowed = moment
             exempt = self.exempt(workload, pool, milli, allowed, guaranteed)
             found = self._on_nodes(shape, pool, allowed, duration, guaranteed, exempt)
             if found is None:
                 return None
             start, spots = found
-            moment = quota.earliest(workload, pool, milli, start, duration, guaranteed)
+            if start > allowed:
+                moment = self._allowed(workload, pool, start, guaranteed)
             if moment == start and (
                 start == allowed or exempt <= self.exempt(workload, pool, milli, start, guaranteed)
             ):
@@ -175,7 +195,7 @@ class Horizon:
                     spots = self._largest(workload, pool, start, guaranteed, exempt) or spots
                 return Planned(start, pool, tuple(spots), guaranteed)
             if moment == start:
-                moment = start + 1
+                moment = self._allowed(workload, pool, start + 1, guaranteed)
         return None
 
     def _on_nodes(
@@ -208,9 +228,11 @@ class Horizon:
         """
         bound = (timeline, shape, pool, duration, exempt)
         first = max(after, self._bounds.get(bound, after))
-        for moment, tasks in timeline.earliest_tasks(
-            pool, shape.need, shape.least, first, duration, exempt
-        ):
+        counts_all = shape.topology is not None or (
+            self._placement.counts_all and not shape.spreads
+        )
+        most = PLENTY if counts_all else shape.least
+        for moment, tasks in timeline.earliest_tasks(pool, shape, most, first, duration, exempt):
             spots = fit(self._state, self._placement, pool, shape, shape.least, tasks)
             if spots is not None:
                 if after == self._state.now:

@@ -9,7 +9,7 @@ from scheduler_core.backfill.finder import Finder
 from scheduler_core.backfill.profile import Change, Profile
 from scheduler_core.backfill.steps import FOREVER
 from scheduler_core.resources import DEVICE, Amount
-from scheduler_core.scratch import Need, State
+from scheduler_core.scratch import Need, Shape, State
 from scheduler_core.scratch.nodes import Bools, Ints
 
 Holder = tuple[str, str]
@@ -152,11 +152,14 @@ class Timeline:
     def earliest_tasks(
         self,
         pool: int,
-        need: Need,
-        least: int,
+        shape: Shape,
+        most: int,
         after: int,
         duration: int,
         exempt: frozenset[str] = NONE,
     ) -> Iterator[tuple[int, Ints]]:
-        """Yield moments from `after` on at which so many tasks fit, and the tasks of each node."""
-        return self._finder(pool, exempt).gang(need, least, after, duration)
+        """Yield moments from `after` on at which the gang may fit, and the tasks of each node.
+
+        What one node takes above `most`, which is not less than the gang, may be left out.
+        """
+        return self._finder(pool, exempt).gang(shape.need, shape.least, most, after, duration)

@@ -37,7 +37,12 @@ class Room:
 
 
 class Placement(Protocol):
-    """Chooses nodes."""
+    """Chooses nodes.
+
+    `counts_all` tells whether it matters how many tasks a node takes beyond those asked for.
+    """
+
+    counts_all: bool
 
     def spots(self, room: Room, count: int) -> list[Spot]:
         """Return nodes for exactly `count` tasks; the room is known to hold them."""

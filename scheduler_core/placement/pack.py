@@ -14,6 +14,8 @@ class Pack:
     the rest.
     """
 
+    counts_all = False
+
     def spots(self, room: Room, count: int) -> list[Spot]:
         """Return nodes for `count` tasks."""
         spots: list[Spot] = []

@@ -49,6 +49,8 @@ SCORINGS: dict[str, Maker] = {
 class Scored:
     """Puts one task after another where the policy scores highest; ties go to the list's order."""
 
+    counts_all = True
+
     def __init__(self, make: Maker) -> None:
         self._make = make
         self._boards: WeakKeyDictionary[State, dict[int, Board]] = WeakKeyDictionary()

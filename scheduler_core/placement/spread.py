@@ -9,6 +9,8 @@ from scheduler_core.scratch import Spot
 class Spread:
     """One task a node in turn, emptiest first: most free GPU, then CPU, then list order."""
 
+    counts_all = False
+
     def spots(self, room: Room, count: int) -> list[Spot]:
         """Return nodes for `count` tasks."""
         where = np.flatnonzero(room.tasks)

@@ -11,10 +11,6 @@ from scheduler_core.placement import Placement, fit
 from scheduler_core.reclaim import Board, Gate, Reclaim, Taken
 from scheduler_core.scratch import Held, Rules, Spot, State
 
-DEPTH = 1000
-"""So many plans are kept in one cycle; what stands further back starts only beside them."""
-
-
 @dataclass(frozen=True, slots=True)
 class Started:
     """A start of this cycle: who must be gone first, and whether it passed work that waits."""
@@ -49,6 +45,7 @@ class Walk:
         self._has_loose_plans = False
         self._may_displace = False
         self._queue: Queue | None = None
+        self._unplanned: list[Workload] = []
         self._remembered: tuple[tuple[str, int, int], Planned | None] | None = None
 
     @property
@@ -61,6 +58,7 @@ class Walk:
         self._serve_promises()
         while self._pass():
             self._horizon = Horizon(self._state, self._placement)
+        self._catch_up()
         self._settle()
 
     def _serve_promises(self) -> None:
@@ -85,6 +83,7 @@ class Walk:
         self._blocked.clear()
         self._passed.clear()
         self._planned_pools.clear()
+        self._unplanned.clear()
         self._freed = self._has_loose_plans = False
         started = False
         while (workload := queue.pop()) is not None:
@@ -106,6 +105,7 @@ class Walk:
         promised = state.stopping.get(workload.id)
         if not promised:
             return self._start_anywhere(workload, [])
+        self._catch_up()
         with state.attempt() as attempt:
             for held in promised:
                 state.release(held)
@@ -145,9 +145,12 @@ class Walk:
             return None
         rules = Rules(self._state, workload, pool)
         most = rules.largest_count()
+        if not most:
+            return None
+        self._catch_up()
         milli = most * shape.need.per_task.gpu_milli
         for guaranteed in (True, False) if rules.within_guarantee(milli) else (False,):
-            if most and self._horizon.allows_now(workload, pool, milli, guaranteed):
+            if self._horizon.allows_now(workload, pool, milli, guaranteed):
                 tasks = self._horizon.tasks_now(workload, pool, guaranteed)
                 spots = fit(self._state, self._placement, pool, shape, most, tasks)
                 if spots is not None:
@@ -169,6 +172,7 @@ class Walk:
             if not promised and search.is_hopeless():
                 self._note_refusal(workload, search)
                 continue
+            self._catch_up()
             if not search.within and planned is None:
                 planned = self._planned_for_gate(workload)
             with state.attempt() as attempt:
@@ -243,6 +247,7 @@ class Walk:
 
     def _earliest(self, workload: Workload) -> Planned | None:
         """Return the start the policy lets the workload plan, or None; remembered for its turn."""
+        self._catch_up()
         stamp = (workload.id, len(self._state.nodes.changed), len(self._horizon.plans))
         if self._remembered is None or self._remembered[0] != stamp:
             self._remembered = (stamp, self._find_earliest(workload))
@@ -273,18 +278,26 @@ class Walk:
         by = self._undone.get(workload.id)
         if by is not None:
             note.add("evicted", **self._named(by, workload))
-        pools = self._open_pools(workload)
-        for pool in pools:
+        for pool in self._open_pools(workload):
             self._note_time(workload, pool, note)
-        self._plan(workload, pools)
-        for pool in pools:
             self._passed.add(pool)
             if self._head_blocks:
                 self._blocked.setdefault(pool, workload)
+        if self._policy.backfill != "off":
+            self._unplanned.append(workload)
 
-    def _plan(self, workload: Workload, pools: list[int]) -> None:
-        if self._policy.backfill == "off" or len(self._horizon.plans) >= DEPTH:
-            return
+    def _catch_up(self) -> None:
+        """Give all that had their turn their plans, in order.
+
+        Put off until a plan may matter: before anything starts or stops, and at the end. A pass in
+        which the nodes or the quotas alone hold back the rest plans nothing that the next forgets.
+        """
+        unplanned, self._unplanned = self._unplanned, []
+        for workload in unplanned:
+            self._plan(workload)
+
+    def _plan(self, workload: Workload) -> None:
+        pools = self._open_pools(workload)
         planned = self._earliest(workload)
         if planned is not None:
             self._horizon.keep(workload, planned)
@@ -318,6 +331,7 @@ class Walk:
         if fit(state, self._placement, pool, shape, most, beside) is None:
             note.add("reservation_ahead", **self._reserved(workload, pool))
         else:
+            self._catch_up()
             ahead = self._horizon.in_the_way(workload, pool, guaranteed) or self._horizon.keepers
             found = next((state.waiting[name] for name in ahead if name in state.waiting), None)
             note.add("behind", **({} if found is None else self._named(found, workload)))
