@@ -259,7 +259,7 @@ class JobCheckView(APIView):
 def paged(request: Request, view: APIView, rows: list[Answer]) -> Response:
     """One page of rows."""
     paging = Paging()
-    page = paging.paginate_queryset(rows, request, view=view)  # type: ignore[type-var]
+    page = paging.paginate_queryset(rows, request, view=view)
     return paging.get_paginated_response(page or [])
 
 

@@ -39,7 +39,8 @@ class ModeForm(forms.Form):
     mode = forms.ChoiceField(label=_("Mode from now on"), widget=forms.RadioSelect)
 
     def __init__(self, *args: Any, mode: str, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"was": mode}, **kwargs)
+        super().__init__(*args, **kwargs)
+        self.initial = {"was": mode}
         ladder = standing.LADDER
         reach = ladder[: ladder.index(ClusterMode(mode)) + 2]
         self.fields["mode"].choices = [  # type: ignore[attr-defined]

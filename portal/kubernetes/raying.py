@@ -122,7 +122,7 @@ def _devices(spec: Spec) -> int:
 
 def _started_with(spec: Spec, part: Spec) -> int:
     """The GPUs a pod's Ray was started with: as its command says, else as its group is described."""
-    first = next(iter(spec.get("containers") or []), {})
+    first: Spec = next(iter(spec.get("containers") or []), {})
     words = " ".join(str(word) for word in [*first.get("command", []), *first.get("args", [])])
     told = TOLD.search(words)
     if told:
@@ -132,7 +132,7 @@ def _started_with(spec: Spec, part: Spec) -> int:
 
 def _limit(spec: Spec) -> int:
     """What Ray's operator reads from the first container where nobody says a number."""
-    first = next(iter(spec.get("containers") or []), {})
+    first: Spec = next(iter(spec.get("containers") or []), {})
     limits = (first.get("resources") or {}).get("limits") or {}
     return next((quantities.devices(v) for k, v in limits.items() if k.endswith("gpu")), 0)
 

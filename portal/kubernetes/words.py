@@ -180,8 +180,3 @@ def repair(row: RayRow) -> str:
         )
         % numbers
     )
-
-
-def nothing_to_write() -> str:
-    """Said of a dry run without a line."""
-    return _("A sync would write nothing")

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 
 from django.conf import settings
 from django.db.models import Count, OuterRef, QuerySet, Subquery
@@ -17,6 +18,7 @@ from portal.kubernetes.selectors.drift import IDLE, LATE, POLICIES, SORTS
 from portal.scheduling.models import Tick, TickState
 from portal.teams.models import User
 
+COUNTS: tuple[Literal["drift", "late", "idle"], ...] = ("drift", "late", "idle")
 LATE_AFTER_TICKS = 4
 """So many turns without a tick or a sync are too many."""
 
@@ -121,7 +123,7 @@ def _facts(ids: Sequence[int]) -> _Facts:
     )  # fmt: skip
     return _Facts(
         ticks=_ticks(ids), standings=standings, people=dict(people),
-        counts={row["cluster_id"]: row for row in counted}, missing=missing,
+        counts={row["cluster_id"]: {name: row[name] for name in COUNTS} for row in counted}, missing=missing,
         ray=ray.count_wrong(),
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponseBase
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from portal.common import clock, tables
@@ -109,7 +110,7 @@ def dry_run(request: HttpRequest, cluster_id: int) -> HttpResponseBase:
     except ClusterError as error:
         fault = str(error)
     table = ChangeTable(lines(difference.writes))
-    table.empty_title = words.nothing_to_write()
+    table.empty_title = gettext_lazy("A sync would write nothing")
     context = {
         "row": row,
         "fault": fault,

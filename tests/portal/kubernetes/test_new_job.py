@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 import yaml
@@ -20,6 +21,7 @@ from portal.reservations.models import ReservationState
 from portal.scheduling import rehearsing
 from portal.scheduling.models import Tick, Verb
 from portal.scheduling.rehearsing import Wish
+from portal.scheduling.sentences import Said
 from portal.teams.models import Organisation, Role, Team, User
 from portal.workloads.models import Workload
 from tests import builders
@@ -50,7 +52,7 @@ def place(db: None, now: datetime) -> Iterator[Place]:
     return Place(now, pool, vision, member, namespace.pk)  # type: ignore[return-value]
 
 
-def ask(place: Place, tasks: int, gpus: int, **more: object) -> rehearsing.Said:
+def ask(place: Place, tasks: int, gpus: int, **more: object) -> Said:
     """What the engine would say."""
     wish = Wish(place.vision.pk, place.pool.pk, tasks, gpus, **more)  # type: ignore[arg-type]
     return rehearsing.ask(cluster_id=place.pool.cluster_id, wish=wish, now=place.now)
@@ -98,14 +100,14 @@ def test_nothing_is_written_by_asking(place: Place) -> None:
     assert not Workload.objects.exists()
 
 
-def get(place: Place, path: str, who: User | None = None, **query: object) -> HttpResponse:
+def get(place: Place, path: str, who: User | None = None, **query: Any) -> HttpResponse:
     """The page, as a member of Vision unless somebody else is named."""
     client = Client()
     client.force_login(who or place.member)
     return client.get(path, query)  # type: ignore[return-value]
 
 
-def filled(place: Place, **more: object) -> dict[str, object]:
+def filled(place: Place, **more: object) -> dict[str, Any]:
     """The form as the page sends it."""
     return {
         "namespace": place.namespace_id, "pool": place.pool.pk, "kind": "Job",

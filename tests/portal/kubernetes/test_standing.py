@@ -133,12 +133,11 @@ def test_a_mode_is_not_changed_by_who_saw_another(cluster: Cluster) -> None:
 
 
 def test_an_unknown_cluster_is_missing() -> None:
-    for act in (
-        lambda: standing.pause(cluster_id=9, reason="", actor_id=None, now=START),
-        lambda: standing.resume(cluster_id=9, actor_id=None, now=START),
-        lambda: standing.change_mode(
+    with pytest.raises(Missing):
+        standing.pause(cluster_id=9, reason="", actor_id=None, now=START)
+    with pytest.raises(Missing):
+        standing.resume(cluster_id=9, actor_id=None, now=START)
+    with pytest.raises(Missing):
+        standing.change_mode(
             cluster_id=9, was=ClusterMode.QUOTA, mode=ClusterMode.OBSERVE, actor_id=None
-        ),
-    ):
-        with pytest.raises(Missing):
-            act()
+        )

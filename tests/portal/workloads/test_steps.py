@@ -15,11 +15,17 @@ def at(second: int) -> datetime:
     return NOON + timedelta(seconds=second)
 
 
-def a_start(placed: int, **columns: int) -> Span:
+def a_start(
+    placed: int, *, mounted_at: int = -1, initialized_at: int = -1, started_at: int = -1
+) -> Span:
     """A pod placed after so many seconds, with what the cluster told of its start."""
-    return Span(
-        created_at=at(0), scheduled_at=at(placed), **{name: at(s) for name, s in columns.items()}
+    mounted, initialized, started = (
+        None if second < 0 else at(second) for second in (mounted_at, initialized_at, started_at)
     )
+    return Span(
+        created_at=at(0), scheduled_at=at(placed), mounted_at=mounted,
+        initialized_at=initialized, started_at=started,
+    )  # fmt: skip
 
 
 def told(found: tuple[Step, ...]) -> list[tuple[str, float | None]]:
