@@ -8,7 +8,7 @@ from django.test import Client
 from portal.common import clock
 from portal.inventory.models import Pool
 from portal.scheduling import selectors, services
-from portal.scheduling.models import Policy, Tick
+from portal.scheduling.models import Forecast, Policy, Tick
 from portal.teams.models import Role, Team, User
 from portal.workloads.models import Workload
 from tests import builders
@@ -186,3 +186,28 @@ def test_the_policy_is_read_changed_and_guarded_against_lost_edits(
     assert member.put(address, rules, content_type="application/json").status_code == 404
     assert admin.get("/api/v1/clusters/999999/policy").status_code == 404
     assert Policy.objects.count() == 1
+
+
+@pytest.mark.usefixtures("tick")
+def test_forecasts_stand_beside_plans_and_are_scored(
+    member: Client, pool: Pool, now: datetime
+) -> None:
+    waits = Workload.objects.get(name="waits")
+    hour = timedelta(hours=1)
+    Forecast.objects.create(
+        workload=waits, made_at=now - hour, first=True, p50=now + hour, p90=now + 2 * hour,
+        grace_seconds=60,
+    )  # fmt: skip
+    row = member.get(f"/api/v1/workloads/{waits.pk}").json()
+    assert row["forecast"] == {
+        "made_at": "2026-11-01T23:00:00Z",
+        "p50": "2026-11-02T01:00:00Z",
+        "p90": "2026-11-02T02:00:00Z",
+    }
+    Forecast.objects.update(p50=now - hour, p90=now - hour / 2)
+    (scored,) = member.get(f"/api/v1/forecasts?pool={pool.pk}").json()["results"]
+    assert (scored["team"]["name"], scored["pool"]["name"]) == ("Vision", pool.name)
+    # It should have started an hour ago, and still waits.
+    assert (scored["judged"], scored["started_by_p90"]) == (1, 0)
+    assert scored["median_error_seconds"] == 3600
+    assert member.get("/api/v1/forecasts?from=2020-01-01T00:00:00Z").status_code == 422
