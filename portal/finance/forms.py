@@ -217,7 +217,7 @@ class RevisionForm(forms.Form):
                 decimal_places=6,
             )  # fmt: skip
             self.fields[f"tax_{line.id}"] = forms.DecimalField(
-                label=_("Right tax, in percent"), required=False, min_value=0, max_value=100,
+                label=_("Right tax, %"), required=False, min_value=0, max_value=100,
                 decimal_places=2,
             )  # fmt: skip
             self.fields[f"team_{line.id}"] = forms.TypedChoiceField(

@@ -19,7 +19,7 @@ from portal.finance import selectors, words
 from portal.finance.selectors import StatementDetail
 
 STATIC = Path(settings.BASE_DIR) / "static"
-_KINDS = {".css": "text/css", ".woff2": "font/woff2"}
+_KINDS = {".css": "text/css", ".otf": "font/otf"}
 for _chatty in ("weasyprint", "fontTools"):
     logging.getLogger(_chatty).setLevel(logging.WARNING)
 

@@ -12,7 +12,7 @@ from portal.common.tables import MoneyColumn, NumberColumn, Table
 from portal.finance import words
 from portal.finance.selectors import StatementRow
 from portal.finance.selectors.statements import gpu_hours
-from portal.usage.breakdown import UsePart
+from portal.usage.breakdown import Dimension, UsePart
 
 _NUMBER = {"td": {"class": "n"}, "th": {"class": "n"}, "tf": {"class": "n"}}
 
@@ -65,13 +65,15 @@ class UseTable(Table):
     class Meta(Table.Meta):
         empty_text = _("GPU-hours appear as soon as pods have held GPUs for five minutes.")
 
-    def __init__(self, rows: list[UsePart], what: str) -> None:
-        self.base_columns["label"].verbose_name = what
+    def __init__(self, rows: list[UsePart], by: Dimension) -> None:
+        self.base_columns["label"].verbose_name = by.label
         super().__init__(rows, attrs={"class": "table cards"})
+        of_teams = by in (Dimension.TEAM, Dimension.DEPARTMENT)
+        self.nameless = _("Work of no team") if of_teams else _("Nobody known")
 
     def render_label(self, record: UsePart) -> str:
         """Its name; what has none belongs to nobody known."""
-        return record.label or str(_("nobody known"))
+        return record.label or str(self.nameless)
 
     def value_label(self, record: UsePart) -> str:
         """The same for programs."""

@@ -41,6 +41,16 @@ def month_form(month: MonthRow) -> MonthForm:
     return MonthForm({"month": month.name}, months=month_choices(month))
 
 
+def verdict(instant: datetime, *, sees_all: bool = True) -> dict[str, object]:
+    """Whether the month of an instant adds up, for the line every page of the bill shows."""
+    found = selectors.get_reconciliation(instant=instant)
+    return {
+        "reconciliation": found,
+        "verdict": words.verdict(found) if found else "",
+        "sees_all": sees_all and selectors.shows_money(),
+    }
+
+
 def hues(now: datetime) -> dict[int, int]:
     """The colour of each team."""
     return {row.id: row.hue for row in teams.get_tree(now=now).rows}

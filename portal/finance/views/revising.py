@@ -42,6 +42,7 @@ def revise(request: HttpRequest, statement_id: int) -> HttpResponse:
         "form": form,
         "statement": row,
         "month_title": words.month(row.period_starts_at, row.zone),
+        **common.verdict(row.period_starts_at),
         "rows": [
             (line, words.line(line), words.rate(line.rate_micro, row.currency), *form.row(line))
             for line in detail.lines

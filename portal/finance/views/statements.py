@@ -113,6 +113,7 @@ def paid(request: HttpRequest, statement_id: int) -> HttpResponse:
     context = {
         "statement": row,
         "month_title": words.month(row.period_starts_at, row.zone),
+        **common.verdict(row.period_starts_at),
         "refusal": refusal,
     }
     return render(request, "finance/paid.html", context, status=refusal.status if refusal else 200)

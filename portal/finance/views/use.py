@@ -33,7 +33,7 @@ def use(request: HttpRequest) -> HttpResponseBase:
     to_at = min(month.ends_at, now)
     period = Filter(month.starts_at, max(to_at, month.starts_at), reach, pool_id)
     rows = breakdown.break_down(by, period)
-    table = UseTable(rows, str(by.label))
+    table = UseTable(rows, by)
 
     def context() -> dict[str, Any]:
         sees_all = access.teams(COST)
@@ -53,6 +53,7 @@ def use(request: HttpRequest) -> HttpResponseBase:
             "shows_money": selectors.shows_money(),
             "lost": [(names.get(one.team_id or 0, _("No team")), one) for one in lost],
             "jobs": [(names.get(one.team_id or 0, _("No team")), one) for one in jobs.rows],
+            **common.verdict(month.starts_at, sees_all=access.holds(COST)),
             "as_of": now,
         }
 
