@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from portal.common.errors import Refusal
 from portal.inventory import services as inventory
 from portal.inventory.models import Cluster, ClusterKind, ClusterMode, Namespace, Pool
-from portal.kubernetes import manifests, policies, reading
-from portal.kubernetes.port import MANAGER, POOL, ClusterPort, Listing
+from portal.kubernetes import manifests, policies, reading, rights
+from portal.kubernetes.port import MANAGER, POOL, ClusterPort, Listing, Refused
 from portal.kubernetes.ports import port_for
 from portal.kubernetes.proposing import FoundPool, Proposal, propose
 from portal.quotas import selectors as quota_selectors
@@ -58,7 +58,8 @@ def add_cluster(
 
     A cluster of this name is looked at again: its way and mode are set anew, what is new is added.
     In observe mode nothing is written to the cluster. With `adopt_quotas` what quotas allow now
-    becomes the teams' guarantee where they have none. Raises `ClusterError`.
+    becomes the teams' guarantee where they have none. Raises `ClusterError`, also when our account
+    may not write what a mode writes; nothing is changed then.
     """
     known = Cluster.objects.filter(name=name, kind=ClusterKind.KUBERNETES).first()
     asked = Cluster(name=name, kind=ClusterKind.KUBERNETES, mode=mode, settings=dict(settings))
@@ -68,6 +69,7 @@ def add_cluster(
     proposal = propose(nodes, port.namespaces(), port.quotas(), slugs)
     added = Added(known or asked, notes=proposal.notes)
     _compare(added, asked, proposal, known, adopt_quotas=adopt_quotas, now=now)
+    _look_at_rights(port, mode, added, dry_run=dry_run)
     _look_at_policies(port, mode, added)
     if dry_run:
         return added
@@ -150,6 +152,19 @@ def _has_quota(known: Cluster | None, team: str, pool: str, now: datetime) -> bo
     if row is None or of_team is None:
         return False
     return quota_selectors.get_quota(team_id=of_team.pk, pool_id=row.pk, at=now) is not None
+
+
+def _look_at_rights(port: ClusterPort, mode: ClusterMode, added: Added, *, dry_run: bool) -> None:
+    denied = port.denied(rights.needed(mode))
+    if not denied:
+        return
+    says = _(
+        "The account may not %(rights)s. Apply deploy/kubernetes/%(mode)s."
+    ) % {"rights": ", ".join(map(str, denied)), "mode": mode}  # fmt: skip
+    if mode == ClusterMode.OBSERVE or dry_run:
+        added.notes.append(says)
+    else:
+        raise Refused(says)
 
 
 def _look_at_policies(port: ClusterPort, mode: ClusterMode, added: Added) -> None:

@@ -138,28 +138,42 @@ def _guarantees(quotas: Listing, proposal: Proposal) -> None:
     by_resource: dict[str, list[str]] = defaultdict(list)
     for one in proposal.pools:
         by_resource[one.resource].append(one.name)
-    found: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+    # Of several quotas in one namespace the narrowest binds.
+    found: dict[tuple[str, str], dict[str, tuple[int, str]]] = defaultdict(dict)
     for item in quotas.items:
         if item["metadata"]["name"].startswith(OURS):
             continue
         proposal.notes.extend(_idle(item))
-        team = proposal.namespaces.get(item["metadata"]["namespace"])
+        namespace = item["metadata"]["namespace"]
+        team = proposal.namespaces.get(namespace)
         for resource, count in _limits(item).items():
             pools = by_resource.get(resource, [])
             if team and len(pools) == 1:
-                found[team, pools[0]].append((count, _named(item)))
-            elif team and pools:
-                proposal.notes.append(
-                    _(
-                        "%(quota)s limits %(resource)s, which the pools %(pools)s share: say by "
-                        "hand how much is of which."
-                    )
-                    % {"quota": _named(item), "resource": resource, "pools": ", ".join(pools)}
-                )
+                parts, part = found[team, pools[0]], (count, _named(item))
+                parts[namespace] = min(parts.get(namespace, part), part)
+            elif pools:
+                proposal.notes.append(_unclear(item, resource, count, pools if team else []))
     for (team, pool), parts in sorted(found.items()):
-        gpus = sum(count for count, _source in parts)
-        sources = tuple(source for _count, source in parts)
+        gpus = sum(count for count, _source in parts.values())
+        sources = tuple(source for _count, source in parts.values())
         proposal.guarantees.append(Guarantee(team, pool, gpus, sources))
+
+
+def _unclear(item: Manifest, resource: str, count: int, pools: list[str]) -> str:
+    """Why nothing follows from a quota: it is of several pools, or of no team."""
+    values = {"quota": _named(item), "resource": resource, "count": count, "label": TEAM}
+    if pools:
+        return _(
+            "%(quota)s limits %(resource)s, which the pools %(pools)s share: say by hand how much "
+            "is of which."
+        ) % {**values, "pools": ", ".join(pools)}
+    return (
+        _(
+            "%(quota)s limits %(resource)s to %(count)s, but the namespace is no team's: label it "
+            "%(label)s=TEAM, then look again."
+        )
+        % values
+    )
 
 
 def _limits(item: Manifest) -> dict[str, int]:

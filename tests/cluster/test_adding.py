@@ -130,3 +130,21 @@ def test_a_cluster_that_cannot_be_served_ends_the_command_with_a_failure(world: 
             run(name, "--cluster=real")
     with pytest.raises(CommandError, match="there is no cluster moon"):
         run("collect", "--cluster=moon")
+
+
+def test_a_mode_that_the_account_has_no_rights_for_is_refused_and_changes_nothing(
+    world: World, vision: Team
+) -> None:
+    kubelet.add_node(world.kit, "plain", {NVIDIA: 8}, {"nvidia.com/gpu.product": "H100"})
+    add(world)
+    role = world.kit.get("ClusterRoleBinding", "evenshare-quota")
+    world.kit.delete("ClusterRoleBinding", "evenshare-quota")
+    try:
+        with pytest.raises(CommandError, match=r"may not create resourcequotas, .*patch nodes"):
+            add(world, "--mode=quota")
+        said = add(world, "--mode=quota", "--dry-run")
+        assert "Apply deploy/kubernetes/quota." in said[-1]
+        assert Cluster.objects.get().mode == ClusterMode.OBSERVE
+        assert "evenshare.io/pool" not in world.kit.get("Node", "plain")["metadata"]["labels"]
+    finally:
+        world.kit.apply({**role, "metadata": {"name": "evenshare-quota"}})

@@ -111,6 +111,6 @@ def test_a_simulated_clusters_name_is_not_taken_for_a_real_one(cluster: Cluster)
 
 
 def test_adding_a_cluster_out_of_reach_says_why(db: None) -> None:
-    with pytest.raises(CommandError, match="real could not be read: There is no kubeconfig"):
+    with pytest.raises(CommandError, match="real was not added: There is no kubeconfig"):
         run("add_cluster", "real", "--kubeconfig=/nowhere")
     assert not Cluster.objects.exists()

@@ -123,13 +123,18 @@ def test_quotas_of_a_teams_namespaces_add_up_to_a_guarantee() -> None:
         [
             quota("v1", "gpus", {f"requests.{GPU}": "3", "requests.cpu": "4"}),
             quota("v2", "gpus", {f"requests.{GPU}": "2"}),
+            # Both bind, so the narrower one says what the team has.
+            quota("v2", "wide", {f"requests.{GPU}": "7"}),
             quota("free", "gpus", {f"requests.{GPU}": "9"}),
             quota("v1", "evenshare-total", {f"requests.{GPU}": "9"}),
             quota("v1", "low", {f"requests.{GPU}": "9"}, scopes=["BestEffort"]),
         ],
     )
     assert found.guarantees == [Guarantee("vision", "a100-sxm4-80gb", 5, ("v1/gpus", "v2/gpus"))]
-    assert found.notes == []
+    assert found.notes == [
+        f"free/gpus limits {GPU} to 9, but the namespace is no team's: label it "
+        "evenshare.io/team=TEAM, then look again."
+    ]
 
 
 def test_a_resource_several_pools_share_is_left_to_a_person() -> None:

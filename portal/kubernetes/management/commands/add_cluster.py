@@ -45,7 +45,7 @@ class Command(BaseCommand):
                 adopt_quotas=adopt_quotas, dry_run=dry_run,
             )  # fmt: skip
         except ClusterError as error:
-            raise CommandError(f"{name} could not be read: {error}") from error
+            raise CommandError(f"{name} was not added: {error}") from error
         for line in added.lines:
             was = "–" if line.was is None else line.was
             self.stdout.write(f"{line.kind} {line.name} {line.field}: {was} → {line.now}")

@@ -48,9 +48,10 @@ class Command(ClusterCommand):
                 self._line(write.kind, write.namespace, write.name, change.field, change.was,
                            change.now)  # fmt: skip
         for drift in difference.drifts:
+            of = f" of {drift.manager}" if drift.manager else ""
             self.stdout.write(
                 f"{drift.kind} {_named(drift.namespace, drift.name)} {drift.field}: "
-                f"{drift.found} of {drift.manager}, not {drift.wanted}"
+                f"{_said(drift.found)}{of}, not {_said(drift.wanted)}"
             )
         for line in lines:
             self._line(line.kind, line.namespace, line.name, line.field, line.was, line.now)
