@@ -64,7 +64,13 @@ def written() -> list[dict[str, Any]]:
         *manifests.priority_classes(pools),
         manifests.namespace("team-c", "vision"),
         manifests.namespace("left", None),
-        *manifests.quotas("team-c", targets, pools, [GPU, MIG, "nvidia.com/gpu.shared"]),
+        *manifests.quotas(
+            "team-c",
+            targets,
+            pools,
+            [GPU, MIG, "nvidia.com/gpu.shared"],
+            claims={"gpu.nvidia.com": "", "served.nvidia.com": GPU},
+        ),
     ):
         port.apply(manifest, manager=MANAGER, fence=7, resource_version="12")
     pool = FoundPool("h100", GPU, "H100", "dedicated", None, 1000, 8, ("a",), ("a",))  # type: ignore[arg-type]
