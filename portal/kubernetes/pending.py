@@ -84,17 +84,24 @@ def _unplaced(waiting: Sequence[Manifest], room: Room) -> Reason:
             return Reason("cluster_gated", str(condition.get("message", "")), {"gates": gates})
     for item, condition in zip(waiting, told, strict=True):
         if condition.get("message"):
-            return _unschedulable(item, verdict.parse(condition["message"]), room)
+            return _judged(item, str(condition["message"]), room)
     scheduler = str(waiting[0]["spec"].get("schedulerName") or DEFAULT_SCHEDULER)
     return Reason("cluster_scheduler", "", {"scheduler": scheduler})
 
 
-def _unschedulable(item: Manifest, said: Verdict, room: Room) -> Reason:
-    """The cause of a sentence, for one pod."""
-    if said.makes_room or item.get("status", {}).get("nominatedNodeName"):
-        return Reason("cluster_preempting", said.sentence)
+def _judged(item: Manifest, sentence: str, room: Room) -> Reason:
+    """The cause of a sentence, for one pod; thousands that ask alike and are told alike share it."""
+    if item.get("status", {}).get("nominatedNodeName"):
+        return Reason("cluster_preempting", sentence)
     spec = item["spec"]
     needs = reach.need(spec)
+    case = (reach.terms(spec), needs.key, sentence)
+    return room.once(case, lambda: _unschedulable(spec, needs, verdict.parse(sentence), room))
+
+
+def _unschedulable(spec: Mapping[str, Any], needs: Need, said: Verdict, room: Room) -> Reason:
+    if said.makes_room:
+        return Reason("cluster_preempting", said.sentence)
     reachable = room.of(spec)
     counted = said.counted()
     if kind_before := _before(said):

@@ -7,9 +7,9 @@ pods share a few, so what they reach is worked out once a look.
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from portal.kubernetes import placing, pods, quantities
 from portal.kubernetes.port import Listing, Manifest
@@ -17,6 +17,7 @@ from portal.kubernetes.port import Listing, Manifest
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 KEEPS_AWAY = ("NoSchedule", "NoExecute")
 Spec = Mapping[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -43,6 +44,11 @@ class Need:
     cpu_milli: int
     memory_mib: int
 
+    @property
+    def key(self) -> Hashable:
+        """The same for pods that ask for the same."""
+        return (*sorted(self.devices.items()), self.cpu_milli, self.memory_mib)
+
 
 @dataclass(frozen=True, slots=True)
 class Reach:
@@ -58,20 +64,33 @@ class Room:
 
     machines: tuple[Machine, ...]
     _known: dict[str, Reach] = field(default_factory=dict)
+    _judged: dict[Hashable, Any] = field(default_factory=dict)
 
     def of(self, spec: Spec) -> Reach:
         """What a pod of this spec reaches."""
-        terms = (spec.get("nodeSelector"), _required(spec), spec.get("tolerations"))
-        key = json.dumps(terms, sort_keys=True, default=str)
+        key = terms(spec)
         if key not in self._known:
             self._known[key] = self._look(spec)
         return self._known[key]
+
+    def once(self, key: Hashable, judge: Callable[[], T]) -> T:
+        """What was judged of the same case before, else what is judged now."""
+        if key not in self._judged:
+            self._judged[key] = judge()
+        found: T = self._judged[key]
+        return found
 
     def _look(self, spec: Spec) -> Reach:
         matching = tuple(machine for machine in self.machines if _matches(spec, machine))
         tolerations = _mappings(spec.get("tolerations"))
         usable = (m for m in matching if m.open and _tolerates(tolerations, m.taints))
         return Reach(matching, tuple(usable))
+
+
+def terms(spec: Spec) -> str:
+    """A pod's terms in one spelling."""
+    found = (spec.get("nodeSelector"), _required(spec), spec.get("tolerations"))
+    return json.dumps(found, sort_keys=True, default=str)
 
 
 def room(nodes: Listing, listing: Listing) -> Room:
