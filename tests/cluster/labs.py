@@ -26,11 +26,15 @@ class Lab:
             kubelet.add_node(world.kit, name, {NVIDIA: 8}, H100)
         self.cluster = world.add(mode)
         for team in (self.vision, self.speech):
-            quotas.change(
-                team_id=team.row.pk, pool_id=Pool.objects.get(name="h100").pk, guaranteed=8,
-                limit=None, valid_from=self.now, now=self.now, actor_id=None,
-            )  # fmt: skip
+            self.promise(team, 8)
         self.turn()
+
+    def promise(self, team: Team, gpus: int) -> None:
+        """Promise a team so many H100s from now on."""
+        quotas.change(
+            team_id=team.row.pk, pool_id=Pool.objects.get(name="h100").pk, guaranteed=gpus,
+            limit=None, valid_from=self.now, now=self.now, actor_id=None,
+        )  # fmt: skip
 
     @property
     def now(self) -> datetime:
