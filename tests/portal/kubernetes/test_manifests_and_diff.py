@@ -182,14 +182,14 @@ def test_what_our_account_set_otherwise_than_by_apply_is_not_ours_to_take_back()
         "manager": MANAGER, "operation": "Update", "fieldsType": "FieldsV1",
         "fieldsV1": {"f:metadata": {"f:labels": {".": {}, "f:stage": {}}}},
     }  # fmt: skip
+    labels = {"stage": "a"}
     metadata = {
-        "name": "vision", "resourceVersion": "7", "labels": {"stage": "a"},
-        "managedFields": [by_hand],
+        "name": "vision", "resourceVersion": "7", "labels": labels, "managedFields": [by_hand],
     }  # fmt: skip
     found = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
     (write,) = diff.compare([manifests.namespace("vision", "vision")], [found]).writes
     assert write.changes == (diff.Change("metadata.labels[evenshare.io/team]", None, "vision"),)
-    metadata["labels"]["evenshare.io/team"] = "vision"
+    labels["evenshare.io/team"] = "vision"
     assert diff.compare([manifests.namespace("vision", "vision")], [found]) == diff.Difference()
 
 

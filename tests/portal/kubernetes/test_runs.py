@@ -31,7 +31,8 @@ def cluster(folder: Path) -> Cluster:
 
 def killed_after(monkeypatch: pytest.MonkeyPatch, writes: int, *, told: bool = True) -> None:
     """Let the worker die at the write after so many, before or after the cluster took it."""
-    real, made = SimulatedCluster.apply, []
+    real = SimulatedCluster.apply
+    made: list[int] = []
 
     def apply(self: SimulatedCluster, manifest: Manifest, **how: object) -> Manifest:
         if len(made) == writes and told:
@@ -129,7 +130,8 @@ def test_a_paused_writer_that_was_closed_by_another_tells_what_it_wrote_all_the_
 ) -> None:
     lease = leases.take(name="sync", holder="sleeper", seconds=60)
     assert lease is not None
-    real, woken = applying.apply, []
+    real = applying.apply
+    woken: list[int] = []
 
     def slow(*arguments: object, **more: object) -> None:
         real(*arguments, **more)  # type: ignore[arg-type]
