@@ -78,7 +78,7 @@ class PoolAdmin(ByService):
     list_filter = ("cluster",)
     fields = (
         "cluster", "name", "gpu_model", "sharing", "resource_name", "gpu_equivalent_milli",
-        "topology_levels", "position",
+        "topology_levels", "position", "grace_seconds", "runtime_class",
     )  # fmt: skip
     fixed = ("cluster", "name", "gpu_model", "sharing", "resource_name")
 
@@ -96,6 +96,7 @@ class PoolAdmin(ByService):
         services.change_pool(
             pool_id=obj.pk, gpu_equivalent_milli=obj.gpu_equivalent_milli,
             topology_levels=obj.topology_levels or [], position=obj.position, actor_id=actor_id,
+            grace_seconds=obj.grace_seconds, runtime_class=obj.runtime_class,
         )  # fmt: skip
 
 

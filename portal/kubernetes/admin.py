@@ -1,9 +1,9 @@
-"""Syncs and drift in the admin, to look at."""
+"""Syncs, drift, and what was asked of clusters for jobs, in the admin, to look at."""
 
 from django.contrib import admin
 
 from portal.common.admin import LookOnly
-from portal.kubernetes.models import Drift, SyncRun, SyncWrite
+from portal.kubernetes.models import Ask, Drift, Stop, SyncRun, SyncWrite
 
 
 class WriteInline(LookOnly, admin.TabularInline[SyncWrite, SyncRun]):
@@ -30,3 +30,24 @@ class DriftAdmin(LookOnly, admin.ModelAdmin[Drift]):
         "kind", "namespace", "name", "field", "wanted", "found", "manager", "opened_at", "closed_at"
     )  # fmt: skip
     list_filter = ("cluster", "kind")
+
+
+@admin.register(Stop)
+class StopAdmin(LookOnly, admin.ModelAdmin[Stop]):
+    """Jobs that make room for others, newest first."""
+
+    list_display = (
+        "workload", "made_for", "why", "tasks", "state", "message", "opened_at", "closed_at"
+    )  # fmt: skip
+    list_filter = ("state", "workload__cluster")
+    list_select_related = ("workload", "made_for")
+
+
+@admin.register(Ask)
+class AskAdmin(LookOnly, admin.ModelAdmin[Ask]):
+    """What was asked of clusters for jobs and what they answered, newest first."""
+
+    list_display = (
+        "verb", "kind", "namespace", "name", "at", "times", "last_at", "answer", "changes"
+    )  # fmt: skip
+    list_filter = ("verb", "kind", "workload__cluster")

@@ -48,7 +48,7 @@ class TeamAdmin(ByService):
     """Teams; a new one stands at the top until it is moved."""
 
     list_display = ("name", "slug", "cost_centre", "hue")
-    fields = ("slug", "name", "cost_centre", "hue")
+    fields = ("slug", "name", "cost_centre", "hue", "runtime_class")
     search_fields = ("name", "slug")
     fixed = ("slug",)
 
@@ -59,12 +59,13 @@ class TeamAdmin(ByService):
         if change:
             services.change_team(
                 team_id=obj.pk, name=obj.name, cost_centre=obj.cost_centre, hue=obj.hue,
-                actor_id=request.user.pk,
+                runtime_class=obj.runtime_class, actor_id=request.user.pk,
             )  # fmt: skip
             return
         obj.pk = services.create_team(
             slug=obj.slug, name=obj.name, cost_centre=obj.cost_centre, hue=obj.hue,
-            parent_id=None, now=clock.now(), actor_id=request.user.pk,
+            runtime_class=obj.runtime_class, parent_id=None, now=clock.now(),
+            actor_id=request.user.pk,
         ).pk  # fmt: skip
 
 

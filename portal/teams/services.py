@@ -9,7 +9,7 @@ from allauth.usersessions.models import UserSession
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from portal.common import audit
+from portal.common import audit, isolation
 from portal.common.errors import Conflict, Invalid
 from portal.teams import selectors, tokens
 from portal.teams.models import (
@@ -35,11 +35,13 @@ def create_team(
     priority: int = 0,
     cost_centre: str = "",
     hue: int = 1,
+    runtime_class: str = "",
 ) -> Team:
     """Add a team to the tree from `now` on."""
     team = Team.objects.create(
-        slug=slug, name=name, cost_centre=cost_centre, hue=hue, created_at=now
-    )
+        slug=slug, name=name, cost_centre=cost_centre, hue=hue, created_at=now,
+        runtime_class=isolation.checked(runtime_class),
+    )  # fmt: skip
     TeamTerm.objects.create(
         team=team, parent_id=parent_id, weight=weight, priority=priority, valid_from=now
     )
@@ -183,13 +185,25 @@ def change_organisation(
 
 @transaction.atomic
 def change_team(
-    *, team_id: int, name: str, cost_centre: str, hue: int, actor_id: int | None
+    *,
+    team_id: int,
+    name: str,
+    cost_centre: str,
+    hue: int,
+    actor_id: int | None,
+    runtime_class: str | None = None,
 ) -> None:
-    """Call a team otherwise; where it stands in the tree is moved apart."""
-    Team.objects.filter(pk=team_id).update(name=name, cost_centre=cost_centre, hue=hue)
+    """Call a team otherwise; where it stands in the tree is moved apart.
+
+    `runtime_class` is how its jobs are isolated ("" as their pool says); None leaves it as it is.
+    """
+    changed: dict[str, object] = {"name": name, "cost_centre": cost_centre, "hue": hue}
+    if runtime_class is not None:
+        changed["runtime_class"] = isolation.checked(runtime_class)
+    Team.objects.filter(pk=team_id).update(**changed)
     audit.record(
         actor_id=actor_id, action="teams.changed", target_type="team", target_id=team_id,
-        team_id=team_id, data={"name": name, "cost_centre": cost_centre, "hue": hue},
+        team_id=team_id, data=changed,
     )  # fmt: skip
 
 

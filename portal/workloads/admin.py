@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from portal.common.admin import LookOnly
-from portal.workloads.models import Pod, StageEvent, Workload
+from portal.workloads.models import Admission, Pod, StageEvent, Workload
 
 
 class PodInline(LookOnly, admin.TabularInline):  # type: ignore[type-arg]  # not generic when it runs
@@ -20,6 +20,13 @@ class StageInline(LookOnly, admin.TabularInline):  # type: ignore[type-arg]  # n
     fields = ("at", "state", "why")
 
 
+class AdmissionInline(LookOnly, admin.TabularInline):  # type: ignore[type-arg]  # not generic when it runs
+    """When a job was let start, and where."""
+
+    model = Admission
+    fields = ("at", "tasks", "placements", "charged_to", "ended_at", "why")
+
+
 @admin.register(Workload)
 class WorkloadAdmin(LookOnly, admin.ModelAdmin):  # type: ignore[type-arg]  # not generic when it runs
     """Jobs, newest first."""
@@ -28,4 +35,4 @@ class WorkloadAdmin(LookOnly, admin.ModelAdmin):  # type: ignore[type-arg]  # no
     list_filter = ("state", "pool", "team", "kind")
     search_fields = ("name", "uid", "person")
     ordering = ("-id",)
-    inlines = (StageInline, PodInline)
+    inlines = (StageInline, AdmissionInline, PodInline)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from portal.common import audit
+from portal.common import audit, isolation
 from portal.common.errors import Missing
 from portal.inventory.models import (
     Cluster,
@@ -136,8 +136,14 @@ def change_pool(
     topology_levels: list[str],
     position: int,
     actor_id: int | None,
+    grace_seconds: int | None = None,
+    runtime_class: str | None = None,
 ) -> None:
-    """Say what a pool's GPU is worth, how its nodes hang together and its place. Raises `Missing`."""
+    """Say what a pool's GPU is worth, how its nodes hang together and its place. Raises `Missing`.
+
+    `grace_seconds` is how long what makes room may keep its GPUs, `runtime_class` how jobs are
+    isolated there ("" not at all); None leaves either as it is.
+    """
     row = Pool.objects.select_for_update(no_key=True).filter(pk=pool_id).first()
     if row is None:
         raise Missing
@@ -145,6 +151,10 @@ def change_pool(
         "gpu_equivalent_milli": gpu_equivalent_milli,
         "topology_levels": topology_levels,
         "position": position,
+        "grace_seconds": row.grace_seconds if grace_seconds is None else grace_seconds,
+        "runtime_class": (
+            row.runtime_class if runtime_class is None else isolation.checked(runtime_class)
+        ),
     }
     was = {name: getattr(row, name) for name in wanted}
     if was != wanted:

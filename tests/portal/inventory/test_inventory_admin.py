@@ -23,7 +23,7 @@ HOUR = timedelta(hours=1)
 READ = (
     "inventory/node", "inventory/nodeoutage", "inventory/commitment", "inventory/namespaceowner",
     "quotas/quota", "reservations/reservation", "workloads/workload", "usage/ledgerentry",
-    "kubernetes/syncrun", "kubernetes/drift", "finance/ratecard", "finance/month",
+    "kubernetes/syncrun", "kubernetes/drift", "kubernetes/stop", "kubernetes/ask", "finance/ratecard", "finance/month",
     "finance/statement",
 )  # fmt: skip
 WRITTEN = (
@@ -81,9 +81,11 @@ def test_a_cluster_and_a_pool_are_registered_with_audit(admin: Client) -> None:
         "/admin/inventory/pool/add/",
         {"cluster": cluster.pk, "name": "t4", "gpu_model": GPUModel.objects.get().pk,
          "sharing": "dedicated", "resource_name": "nvidia.com/gpu", "gpu_equivalent_milli": 400,
-         "topology_levels": "[]", "position": 3},
+         "topology_levels": "[]", "position": 3, "grace_seconds": 120, "runtime_class": "kata"},
     )  # fmt: skip
     assert response.status_code == 302
+    made = Pool.objects.get()
+    assert (made.grace_seconds, made.runtime_class) == (120, "kata")
     pool = Pool.objects.get()
     assert (pool.gpu_equivalent_milli, pool.position) == (400, 3)
     assert actions() == [

@@ -106,3 +106,17 @@ def test_a_new_organisation_lives_in_the_zone_the_installation_is_set_to(
     call_command("make_admin", a_user("jihye").username, stdout=StringIO())
     organisation = Organisation.objects.get()
     assert (organisation.zone, organisation.billing_zone) == ("Europe/Berlin", "Europe/Berlin")
+
+
+def test_how_a_teams_jobs_are_isolated_is_set_by_a_name_a_cluster_takes(
+    client: Client, admin: User
+) -> None:
+    team = {"slug": "vision", "name": "Vision", "hue": 1}
+    client.post("/admin/teams/team/add/", {**team, "runtime_class": "kata"})
+    row = Team.objects.get()
+    assert row.runtime_class == "kata"
+    change = {"name": "Vision", "hue": 1, "runtime_class": "Not A Name!"}
+    answer = client.post(f"/admin/teams/team/{row.pk}/change/", change, follow=True)
+    assert "small letters, digits and dashes" in answer.content.decode()
+    row.refresh_from_db()
+    assert row.runtime_class == "kata"
