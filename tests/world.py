@@ -11,12 +11,13 @@ from datetime import datetime, timedelta
 from portal.finance.models import Budget, Month, Statement
 from portal.inventory.models import Cluster, MaintenanceWindow, Node, Pool
 from portal.kubernetes.models import Drift, SyncRun, SyncState
+from portal.notifications.models import Hook
 from portal.quotas.models import Quota
 from portal.requests.models import ApprovalRule, Request, RequestKind, RequestState
 from portal.reservations.models import CalendarFeed, Reservation
 from portal.scheduling.models import Decision, Tick, TickState, Verb
 from portal.slas.models import Breach
-from portal.teams.models import Role, Team, User
+from portal.teams.models import Invitation, Role, RoleAssignment, Team, User
 from portal.workloads.models import Workload
 from tests import builders
 
@@ -31,6 +32,8 @@ class Side:
     reservation: Reservation
     quota: Quota
     breach: Breach
+    assignment: RoleAssignment
+    invitation: Invitation
     feed: CalendarFeed
     statement: Statement
 
@@ -51,6 +54,7 @@ class World:
     statement: Statement
     run: SyncRun
     drift: Drift
+    hook: Hook
 
     def ids(self, side: Side) -> dict[str, object]:
         """Arguments of routes by name, for a side; things of the organisation are the same."""
@@ -61,6 +65,8 @@ class World:
             "reservation_id": side.reservation.pk,
             "quota_id": side.quota.pk,
             "breach_id": side.breach.pk,
+            "assignment_id": side.assignment.pk,
+            "invitation_id": side.invitation.pk,
             "feed_id": side.feed.pk,
             "token": f"{side.team.slug}-token",
             "tier_id": side.breach.sla.tier_id,
@@ -71,6 +77,7 @@ class World:
             "tick_id": self.tick.pk,
             "run_id": self.run.pk,
             "drift_id": self.drift.pk,
+            "hook_id": self.hook.pk,
             "month": "2026-11",
             "kind": "batch",
             "rule_id": self.rule.pk,
@@ -108,6 +115,7 @@ def a_world(now: datetime) -> World:
             field="spec.hard[requests.nvidia.com/gpu]", wanted="8", found="9", manager="kubectl",
             opened_at=now,
         ),
+        hook=Hook.objects.create(name="chat", way=Hook.Way.CHAT, address="", created_at=now),
     )  # fmt: skip
 
 
@@ -126,11 +134,19 @@ def _a_side(team: Team, pool: Pool, now: datetime) -> Side:
         reservation=reservation,
         quota=builders.a_quota(team, pool, guaranteed=2),
         breach=builders.a_breach(workload, now),
+        assignment=RoleAssignment.objects.create(
+            user=builders.a_user(f"member-{team.slug}"), role=Role.MEMBER, team=team,
+            created_at=now,
+        ),
+        invitation=Invitation.objects.create(
+            email="new@example.org", role=Role.MEMBER, team=team, digest=team.slug,
+            created_at=now, expires_at=now + timedelta(days=7),
+        ),
         feed=CalendarFeed.objects.create(
             team=team, name="calendar", digest=team.slug, created_at=now
         ),
         statement=_a_statement(team, now),
-    )
+    )  # fmt: skip
 
 
 def a_workload(team: Team, pool: Pool, now: datetime, name: str = "") -> Workload:

@@ -3,7 +3,8 @@
 A message is put in the same transaction as the change, under a key that makes it that message: put
 twice it is there once. A chore sends what is due and marks it. A message is claimed before it is
 sent, so two senders never take the same one; what a sender that died had claimed is sent again
-when its claim runs out, under the same key, by which a receiver knows it for the same.
+when its claim runs out, under the same key, by which a receiver knows it for the same. Of what was
+sent the text is forgotten: it may hold a link that opens something.
 """
 
 from collections.abc import Callable, Mapping
@@ -113,5 +114,5 @@ def _send(
             given_up_at=now if over else None,
         )  # fmt: skip
         return False
-    row.update(sent_at=clock(), claimed_until=None, error="")
+    row.update(sent_at=clock(), claimed_until=None, error="", body="")
     return True

@@ -36,6 +36,7 @@ PAGES = (
     ("requests:rules", gettext_lazy("Rules")),
     ("finance:costs", gettext_lazy("Costs")),
     ("kubernetes:clusters", gettext_lazy("Clusters")),
+    ("teams:people", gettext_lazy("People")),
     ("dashboards:audit", gettext_lazy("Audit")),
     ("admin:index", gettext_lazy("Admin")),
 )

@@ -1,12 +1,15 @@
-"""Forms about oneself."""
+"""Forms about oneself and about people."""
 
 import zoneinfo
+from typing import Any
 
 from django import forms
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.core.validators import validate_email
 from django.utils.translation import gettext_lazy as _
 
 from portal.teams import tokens
-from portal.teams.models import Language, Theme
+from portal.teams.models import Language, Role, Theme
 
 
 class PreferencesForm(forms.Form):
@@ -45,3 +48,40 @@ class TokenForm(forms.Form):
         initial=30,
         label=_("Until when?"),
     )
+
+
+class RoleForm(forms.Form):
+    """A role for somebody who signs in already, or who is invited by e-mail."""
+
+    who = forms.CharField(
+        max_length=254, label=_("Who?"),
+        help_text=_("A sign-in name, or the e-mail address of somebody to invite."),
+    )  # fmt: skip
+    role = forms.ChoiceField(label=_("Which role?"), choices=Role.choices)
+    team = forms.ChoiceField(label=_("Where?"), required=False)
+
+    def __init__(self, *args: Any, teams: list[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["team"].choices = teams  # type: ignore[attr-defined]
+
+    def clean_who(self) -> str:
+        """A name, or an address that could be one."""
+        who = str(self.cleaned_data["who"]).strip()
+        if "@" in who:
+            validate_email(who)
+        return who
+
+
+class AcceptForm(forms.Form):
+    """Somebody's own account, made from an invitation."""
+
+    username = forms.CharField(
+        max_length=150, label=_("Sign-in name"), validators=[UnicodeUsernameValidator()],
+        widget=forms.TextInput(attrs={"autocomplete": "username"}),
+    )  # fmt: skip
+    first_name = forms.CharField(max_length=150, label=_("First name"))
+    last_name = forms.CharField(max_length=150, label=_("Last name"))
+    password = forms.CharField(
+        label=_("Password"), strip=False, help_text=_("At least 12 characters."),
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )  # fmt: skip

@@ -160,3 +160,32 @@ class ApiToken(AbstractAuthToken):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Invitation(models.Model):
+    """A link by which one person may make an account with one role; only its hash is kept.
+
+    Times are real. Kept for a year.
+    """
+
+    email = models.EmailField()
+    role = models.CharField(max_length=12, choices=Role.choices)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True)
+    invited_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True)
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True)
+    withdrawn_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                name="invitation_accepted_or_withdrawn",
+                condition=Q(accepted_at__isnull=True) | Q(withdrawn_at__isnull=True),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email} as {self.role}"

@@ -6,9 +6,18 @@ from datetime import date, datetime
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
-from portal.teams.models import ApiToken, Organisation, Role, RoleAssignment, Team, TeamTerm
+from portal.teams.models import (
+    ApiToken,
+    Invitation,
+    Organisation,
+    Role,
+    RoleAssignment,
+    Team,
+    TeamTerm,
+    User,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,3 +181,59 @@ def list_tokens(*, user_id: int, real_now: datetime) -> list[TokenRow]:
         TokenRow(t.public_id, t.name, tuple(t.scopes), t.created, t.expiry, t.last_used_on)
         for t in held
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """One role of one person; `team_id` None is the whole organisation."""
+
+    assignment_id: int
+    role: Role
+    team_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who signs in, with the roles the reader may know of."""
+
+    id: int
+    username: str
+    name: str
+    is_active: bool
+    last_login: datetime | None
+    roles: tuple[Holding, ...]
+
+
+def query_people(*, team_ids: frozenset[int] | None, words: str = "") -> QuerySet[User]:
+    """Return those who hold a role in these teams, or with None everybody; by name."""
+    people = User.objects.order_by("first_name", "username")
+    if team_ids is not None:
+        people = people.filter(role_assignments__team_id__in=team_ids).distinct()
+    for word in words.split():
+        people = people.filter(
+            Q(username__icontains=word)
+            | Q(first_name__icontains=word)
+            | Q(last_name__icontains=word)
+        )
+    return people
+
+
+def list_people(users: Iterable[User], *, team_ids: frozenset[int] | None) -> list[Person]:
+    """Return these people with their roles in these teams: one query for all."""
+    rows = list(users)
+    held = RoleAssignment.objects.filter(user__in=rows).order_by("role", "team_id")
+    if team_ids is not None:
+        held = held.filter(team_id__in=team_ids)
+    by_user: dict[int, list[Holding]] = {}
+    for one in held:
+        by_user.setdefault(one.user_id, []).append(Holding(one.pk, Role(one.role), one.team_id))
+    return [
+        Person(u.pk, u.username, str(u), u.is_active, u.last_login, tuple(by_user.get(u.pk, ())))
+        for u in rows
+    ]
+
+
+def list_invitations(*, team_ids: frozenset[int] | None, real_now: datetime) -> list[Invitation]:
+    """Return the links still open in these teams, newest first; with None all."""
+    rows = Invitation.objects.filter(accepted_at=None, withdrawn_at=None, expires_at__gt=real_now)
+    return list(rows if team_ids is None else rows.filter(team_id__in=team_ids))
