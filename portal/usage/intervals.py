@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from portal.usage.appending import SECOND, Row
 from portal.usage.cells import cells
@@ -58,6 +58,14 @@ def unsettled(cluster_id: int) -> list[Holding]:
     # The index of unsettled pods first, then those rows by key: history is never read.
     pks = sorted(open_or_late.values_list("pk", flat=True))
     return [row for first in range(0, len(pks), AT_ONCE) for row in of_pods(pks[first:][:AT_ONCE])]
+
+
+def due(cluster_id: int, line: datetime, at_most: int) -> list[Holding]:
+    """Some of these that a grid line has passed, that ended, or that are new to the ledger."""
+    pods = Pod.objects.filter(UNSETTLED, node__cluster_id=cluster_id).filter(
+        Q(closed_at__isnull=False) | Q(ledger_until__isnull=True) | Q(ledger_until__lt=line)
+    )
+    return of_pods(list(pods.order_by().values_list("pk", flat=True)[:at_most]))
 
 
 def of_pods(pod_ids: Collection[int]) -> list[Holding]:

@@ -28,10 +28,22 @@ def close_cells(*, cluster_id: int, now: datetime) -> int:
     closed one up to its end. A pod that turns out to have ended earlier than the ledger says is
     corrected. Returns how many rows were appended.
     """
+    return _close(intervals.unsettled(cluster_id), now)
+
+
+@transaction.atomic
+def close_some(*, cluster_id: int, now: datetime, at_most: int) -> bool:
+    """The same of some of the pods for which there is something to append; whether there are more."""
+    due = intervals.due(cluster_id, floor(now), at_most)
+    _close(due, now)
+    return len(due) == at_most
+
+
+def _close(holdings: Iterable[Holding], now: datetime) -> int:
     rows: list[Row] = []
     until_of: dict[datetime, list[int]] = {}
     late: list[Holding] = []
-    for holding in intervals.unsettled(cluster_id):
+    for holding in holdings:
         closed, known = holding.closed_at, holding.ledger_until
         if closed is not None and known is not None and closed < known:
             late.append(holding)
