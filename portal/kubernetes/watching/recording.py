@@ -58,10 +58,10 @@ def in_step(place: Place, version: str, now: datetime, real_now: datetime) -> No
 
 
 @transaction.atomic
-def ledger(place: Place, now: datetime) -> int:
-    """Append to the ledger what pods held up to now."""
+def ledger(place: Place, now: datetime, at_most: int) -> bool:
+    """Append to the ledger what some pods held up to now; whether there are more."""
     _hold(place)
-    return usage.close_cells(cluster_id=place.cluster_id, now=now)
+    return usage.close_some(cluster_id=place.cluster_id, now=now, at_most=at_most)
 
 
 @transaction.atomic

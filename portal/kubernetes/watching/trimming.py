@@ -16,6 +16,7 @@ MARKS = ("evenshare.io/", "ray.io/", "kueue.x-k8s.io/")
 """Labels and annotations somebody reads begin with one of these."""
 LONGEST = 8000
 SHORT = 100
+MOST_SHARED = 20_000
 
 METADATA = frozenset(
     {
@@ -72,6 +73,23 @@ def filler(item: Manifest) -> Manifest | None:
     metadata = _only(item["metadata"], frozenset({"name", "namespace", "uid", "resourceVersion"}))
     taken = {"nodeName": node, "containers": [{"resources": {"requests": _plain(spec)}}]}
     return _manifest(item, {"metadata": metadata, "spec": taken, "status": {"phase": phase}})
+
+
+_shared: dict[str, Any] = {}
+"""Parts that came before, by their text: pods of one job differ in little but their names."""
+
+
+def _once(value: Any) -> Any:
+    """The same part, if it came before; whoever reads one must not change it."""
+    if not isinstance(value, dict | list) or not value:
+        return value
+    key = repr(value)
+    found = _shared.get(key)
+    if found is None:
+        if len(_shared) >= MOST_SHARED:
+            _shared.clear()
+        found = _shared[key] = _kept(value)
+    return found
 
 
 def _kept(value: Any) -> Any:
@@ -194,8 +212,15 @@ def _event(item: Manifest) -> Manifest:
 
 
 def _manifest(item: Manifest, found: Mapping[str, Any]) -> Manifest:
-    kept: Manifest = _kept({**_identity(item), **found})
-    return kept
+    """The object, in which every part of a part exists once."""
+    return {
+        sys.intern(name): (
+            {sys.intern(key): _once(part) if isinstance(part, dict | list) else _kept(part)
+             for key, part in value.items()}
+            if isinstance(value, Mapping) else _kept(value)
+        )
+        for name, value in {**_identity(item), **found}.items()
+    }  # fmt: skip
 
 
 _TRIMS: dict[str, Callable[[Manifest], Manifest]] = {
