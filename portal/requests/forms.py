@@ -14,9 +14,10 @@ from django.utils.translation import gettext_lazy as _
 
 from portal.common.errors import Invalid
 from portal.requests import local_times
+from portal.requests.faulting import LONGEST_TEXT
 from portal.requests.kinds.contract import MOST
 from portal.requests.models import RequestKind
-from portal.requests.services import LONGEST_TEXT, Asked
+from portal.requests.services import Asked
 from portal.reservations.models import Source
 from portal.teams.selectors import TeamRow
 

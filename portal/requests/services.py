@@ -19,16 +19,15 @@ from portal.common import audit
 from portal.common.errors import Conflict, Invalid, Missing, Refusal
 from portal.inventory import services as inventory
 from portal.inventory.models import Pool
-from portal.requests import approving, history, kinds, pricing
+from portal.requests import approving, faulting, history, kinds, pricing
 from portal.requests.models import Approval, Comment, Request, RequestState
 from portal.reservations import selectors as reservations
 from portal.reservations import services as reservation_services
 from portal.reservations.models import ReservationState
 from portal.teams import selectors as teams
-from portal.teams.models import Role, Team
+from portal.teams.models import Role
 from portal.teams.permissions import ASK, DECIDE
 
-LONGEST_TEXT = 2000
 S = RequestState
 
 
@@ -71,9 +70,9 @@ def save_draft(
     """
     _must_hold(actor_id, ASK, asked.team_id, now)
     row = _draft(asked, actor_id, now)
-    faults = {**_common_faults(row), **kinds.of(row).faults(row, now)}
+    faults = {**faulting.common(row), **kinds.of(row).faults(row, now)}
     if faults:
-        raise _faulty(faults)
+        raise faulting.refusal(faults)
     if request_id is None:
         row.save(force_insert=True)
     else:
@@ -98,6 +97,8 @@ def ask(
     version: int | None = None,
 ) -> Request:
     """Save a draft and, if `submitting`, submit it: both or neither."""
+    if submitting:
+        _lock_before_any_line(asked.pool_id, request_id)
     row = save_draft(
         asked=asked, actor_id=actor_id, now=now, request_id=request_id, version=version
     )
@@ -184,7 +185,7 @@ def approve(
         so_far = min((one.granted_gpus for one in agreed), default=None)
         granted = kind.grant(row, so_far if granted_gpus is None else granted_gpus, now)
         _not_above(granted, so_far)
-    text = _text(note, "note")
+    text = faulting.text_of(note, "note")
     if row.state == S.SUBMITTED and len(agreed) + 1 < row.approvals_needed:
         _move(row, S.SUBMITTED, version, actor_id, stays=True)
         _agree(row, actor_id, granted, text, now)
@@ -218,9 +219,9 @@ def reject(
 ) -> Request:
     """Say no, and why."""
     row = _decidable(request_id, actor_id, now)
-    reason = _text(note, "note")
+    reason = faulting.text_of(note, "note")
     if not reason:
-        raise _faulty({"note": _("Say why: whoever asked reads it.")})
+        raise faulting.refusal({"note": _("Say why: whoever asked reads it.")})
     _move(
         row, S.REJECTED, version, actor_id, decided_at=now, decided_by_id=actor_id,
         decision_note=reason,
@@ -259,9 +260,9 @@ def comment(*, request_id: int, text: str, actor_id: int, now: datetime) -> Comm
     """Say something on the thread: open to whoever may see the request."""
     row = _find(request_id)
     _must_hold(actor_id, frozenset(Role), row.team_id, now)
-    said = _text(text, "text")
+    said = faulting.text_of(text, "text")
     if not said:
-        raise _faulty({"text": _("Write something first.")})
+        raise faulting.refusal({"text": _("Write something first.")})
     Request.objects.filter(pk=row.pk).update(version=F("version") + 1)
     added = Comment.objects.create(request=row, author_id=actor_id, at=now, text=said)
     _record("requests.commented", row, actor_id, {"comment": added.pk})
@@ -281,6 +282,14 @@ def expire_due(*, now: datetime) -> int:
             _record("requests.expired", row, None, {})
         lapsed += won
     return lapsed
+
+
+def _lock_before_any_line(pool_id: int, request_id: int | None) -> None:
+    """Hold the row and the pool before the end of the audit's chain, in everybody's order."""
+    if request_id is not None:
+        _find(request_id)
+    if Pool.objects.filter(pk=pool_id).exists():
+        inventory.lock_pool(pool_id=pool_id)
 
 
 def _find(request_id: int) -> Request:
@@ -338,7 +347,7 @@ def _move(
 def _draft(asked: Asked, actor_id: int, now: datetime) -> Request:
     """A row of what was asked, only with the columns its kind uses."""
     if asked.kind not in kinds.KINDS:
-        raise _faulty({"kind": _("There is no request of this kind.")})
+        raise faulting.refusal({"kind": _("There is no request of this kind.")})
     row = Request(
         kind=asked.kind, team_id=asked.team_id, pool_id=asked.pool_id, created_at=now,
         requested_by_id=actor_id, reason=asked.reason.strip(),
@@ -352,39 +361,18 @@ def _draft(asked: Asked, actor_id: int, now: datetime) -> Request:
 def _must_be_ready(row: Request, now: datetime) -> None:
     """All that keeps a draft from being submitted, at once."""
     kind = kinds.of(row)
-    faults = {**_common_faults(row), **kind.missing(row, now), **kind.faults(row, now)}
+    faults = {**faulting.common(row), **kind.missing(row, now), **kind.faults(row, now)}
     if not faults:
         faults = kind.beyond(row, now)
     if not row.reason.strip():
         faults["reason"] = _("Say why it is needed: whoever decides reads it.")
     if faults:
-        raise _faulty(faults)
+        raise faulting.refusal(faults)
 
 
 def _columns(row: Request) -> dict[str, object]:
     names = ("team_id", "pool_id", "reason", *kinds.of(row).columns)
     return {name: getattr(row, name) for name in names}
-
-
-def _common_faults(row: Request) -> dict[str, str]:
-    found: dict[str, str] = {}
-    if not Team.objects.filter(pk=row.team_id).exists():
-        found["team"] = _("There is no such team.")
-    if not Pool.objects.filter(pk=row.pool_id).exists():
-        found["pool"] = _("There is no such pool.")
-    if len(row.reason) > LONGEST_TEXT:
-        found["reason"] = _("At most %(most)s characters.") % {"most": LONGEST_TEXT}
-    return found
-
-
-def _text(text: str, field: str) -> str:
-    if len(text) > LONGEST_TEXT:
-        raise _faulty({field: _("At most %(most)s characters.") % {"most": LONGEST_TEXT}})
-    return text.strip()
-
-
-def _faulty(faults: dict[str, str]) -> Invalid:
-    return Invalid(" ".join(dict.fromkeys(faults.values())), fields=faults)
 
 
 def _record(action: str, row: Request, actor_id: int | None, data: dict[str, object]) -> None:

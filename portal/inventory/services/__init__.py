@@ -12,7 +12,11 @@ from portal.inventory.services.commitments import (
     refusal,
     release,
 )
-from portal.inventory.services.maintenance import cancel_maintenance, plan_maintenance
+from portal.inventory.services.maintenance import (
+    cancel_maintenance,
+    plan_maintenance,
+    plan_on_all,
+)
 from portal.inventory.services.nodes import (
     NodeChanges,
     SeenNode,
@@ -50,6 +54,7 @@ __all__ = [
     "node_down",
     "node_up",
     "plan_maintenance",
+    "plan_on_all",
     "record_node",
     "record_nodes",
     "refusal",

@@ -1,5 +1,6 @@
 """Planned work on nodes. It is never refused for what was promised: that becomes a conflict."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -55,6 +56,30 @@ def plan_maintenance(
     )  # fmt: skip
     _record("inventory.maintenance_planned", window, actor_id)
     return window
+
+
+@transaction.atomic
+def plan_on_all(
+    *,
+    node_ids: Iterable[int],
+    starts_at: datetime,
+    ends_at: datetime,
+    now: datetime,
+    actor_id: int | None,
+    reason: str = "",
+    drain_from: datetime | None = None,
+) -> list[MaintenanceWindow]:
+    """Plan the same work on several nodes, or on none; raises what `plan_maintenance` does."""
+    ids = sorted(set(node_ids))
+    # All rows before the end of the audit's chain, which the first plan holds.
+    list(Node.objects.select_for_update(no_key=True).filter(pk__in=ids).order_by("pk"))
+    return [
+        plan_maintenance(
+            node_id=node_id, starts_at=starts_at, ends_at=ends_at, now=now, actor_id=actor_id,
+            reason=reason, drain_from=drain_from,
+        )
+        for node_id in ids
+    ]  # fmt: skip
 
 
 @transaction.atomic

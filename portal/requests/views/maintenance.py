@@ -93,8 +93,7 @@ def plan(request: HttpRequest) -> HttpResponse:
         return _page(request, form, effects=_effects(form))
     now = clock.now()
     try:
-        with transaction.atomic():
-            _plan(form, now, _who(request))
+        _plan(form, now, _who(request))
     except Refusal as refusal:
         common_forms.add_refusal(form, refusal)
         return _page(request, form, status=422)
@@ -128,11 +127,10 @@ def cancel(request: HttpRequest, window_id: int) -> HttpResponse:
 
 def _plan(form: PlanForm, now: datetime, actor_id: int | None) -> None:
     said = form.cleaned_data
-    for node_id in sorted(said["nodes"]):
-        services.plan_maintenance(
-            node_id=node_id, starts_at=said["starts_at"], ends_at=said["ends_at"], now=now,
-            actor_id=actor_id, reason=said["reason"], drain_from=said["drain_from"],
-        )  # fmt: skip
+    services.plan_on_all(
+        node_ids=said["nodes"], starts_at=said["starts_at"], ends_at=said["ends_at"], now=now,
+        actor_id=actor_id, reason=said["reason"], drain_from=said["drain_from"],
+    )  # fmt: skip
 
 
 class _TakenBackError(Exception):
