@@ -66,7 +66,7 @@ test-cluster: $(DEV)
 
 # Long: every race forty times, a worker killed at thirty random points and after each of its writes.
 drills: $(DEV)
-	RACES=40 KILLS=30 $(BIN)/python tests/with_services.py $(BIN)/pytest -q -n 2 tests/races tests/drills
+	RACES=40 INTERLEAVINGS=500 KILLS=30 $(BIN)/python tests/with_services.py $(BIN)/pytest -q -n 2 tests/races tests/drills
 
 bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks
