@@ -88,6 +88,7 @@ def _all(asker: Asker, cluster: Cluster, tick: Tick) -> None:
     for due in choosing.due(cluster=cluster, tick=tick, now=asker.now):
         starting.start(asker, due)
     if cluster.mode == ClusterMode.ADMISSION:
+        following.adopt(asker, cluster)
         namespaces.tell(asker, cluster)
 
 

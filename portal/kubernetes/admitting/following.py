@@ -2,12 +2,14 @@
 
 A job whose pods do not all hold their devices is looked at in the cluster. Lost pods that wait by
 the gate are let start again in place of those they replace. What has not started by its limit, or
-whose node takes no pods any more, is suspended again and waits anew.
+whose node takes no pods any more, is suspended again and waits anew. A job that came before jobs
+were let start, and whose pods are refused, is suspended so that it waits like all others.
 """
 
 from datetime import timedelta
 
 from django.conf import settings
+from django.db.models import Exists, OuterRef
 
 from portal.inventory.models import Cluster, Node, NodeState
 from portal.kubernetes.admitting import choosing, shaping, starting
@@ -15,7 +17,10 @@ from portal.kubernetes.admitting import orders as giving
 from portal.kubernetes.admitting.asking import Asker
 from portal.kubernetes.models import Verb
 from portal.workloads import admissions
-from portal.workloads.models import Admission, Pod
+from portal.workloads.models import Admission, Pod, Workload, WorkloadState
+
+REFUSED = ("cluster_quota", "cluster_policy")
+"""Words of jobs that have no pods since pods of theirs are refused."""
 
 
 def follow(asker: Asker, cluster: Cluster) -> None:
@@ -27,6 +32,20 @@ def follow(asker: Asker, cluster: Cluster) -> None:
         held = _held(row)
         if len(held) + admitted.done < row.tasks:
             _look_after(asker, row, held)
+
+
+def adopt(asker: Asker, cluster: Cluster) -> None:
+    """Suspend jobs that run into policies or quotas because nobody let them start."""
+    opened = Admission.objects.filter(workload_id=OuterRef("pk"), ended_at__isnull=True)
+    has_pods = Pod.objects.filter(workload_id=OuterRef("pk"), closed_at__isnull=True)
+    rows = Workload.objects.filter(
+        ~Exists(opened), ~Exists(has_pods), cluster=cluster, state=WorkloadState.WAITING,
+        owner_kind__in=shaping.SUSPENDED, cluster_reason__in=REFUSED,
+    ).order_by("id")  # fmt: skip
+    for workload in rows:
+        item = asker.owner(workload)
+        if item is not None and not shaping.is_suspended(item):
+            asker.change(workload, Verb.SUSPEND, item, shaping.stopped(item))
 
 
 def _held(row: Admission) -> list[str]:
