@@ -1,7 +1,8 @@
 """Quotas over time: what each team uses from now on, and from when on an ask is allowed."""
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from scheduler_core.backfill.steps import FOREVER, Steps
 from scheduler_core.model import Workload
@@ -16,6 +17,13 @@ _TRIES = 100
 """So often the rules may push a start on before it is given up."""
 
 
+class _Rule(NamedTuple):
+    """A use over time, and its cap in each stretch of the terms."""
+
+    steps: Steps
+    ceilings: list[int | None]
+
+
 class Terms:
     """What is promised and allowed at any moment; one book without use for each stretch."""
 
@@ -24,9 +32,13 @@ class Terms:
         self.moments = [state.now, *boundaries(state.snapshot)]
         self._books: dict[int, list[Book]] = {}
 
+    def place(self, moment: int) -> int:
+        """Return the number of the stretch the moment lies in."""
+        return max(0, bisect_right(self.moments, moment) - 1)
+
     def book(self, pool: int, moment: int) -> Book:
         """Return the book whose terms hold at the moment; its use means nothing."""
-        start = self.moments[max(0, bisect_right(self.moments, moment) - 1)]
+        start = self.moments[self.place(moment)]
         if start not in self._books:
             state = self._state
             found = entitlements(state.snapshot, state.tree, start)
@@ -53,6 +65,7 @@ class Allowance:
         self._state = state
         self._terms = terms
         self._steps: dict[Key, Steps] = {}
+        self._known_rules: dict[object, list[_Rule]] = {}
         self._held: dict[tuple[int, int], list[Held]] = {}
         for held in state.running.values():
             self._held.setdefault((held.pool, held.team), []).append(held)
@@ -112,98 +125,81 @@ class Allowance:
         """
         if not milli:
             return after
-        rules = self._ceilings(workload, pool, milli, guaranteed)
-        moment: int | None = after
         for _ in range(_TRIES):
-            before = moment
-            for key, ceiling in rules:
-                if moment is not None:
-                    moment = self._below(key, ceiling, moment, duration)
-            if moment is None:
-                return None
-            moment = self._firm_until(workload, pool, milli, moment, duration)
-            if moment is None or guaranteed or not self._lends[pool]:
-                allowed = moment
-            else:
-                allowed = self._lendable(workload, pool, milli, moment, duration)
-            if allowed == before or allowed is None:
-                return allowed
-            moment = allowed
+            moment = self._pushed(workload, pool, milli, after, duration, guaranteed)
+            if moment == after or moment is None:
+                return moment
+            after = moment
         return None
 
-    def _ceilings(
-        self, workload: Workload, pool: int, milli: int, guaranteed: bool
-    ) -> list[tuple[Key, Callable[[Book], int | None]]]:
-        """Return what each use may be at most before the ask, by the terms of a moment."""
-        tree = self._state.tree
-        team = tree.index[workload.team]
-        rules: list[tuple[Key, Callable[[Book], int | None]]] = []
+    def _pushed(
+        self, workload: Workload, pool: int, milli: int, after: int, duration: int, guaranteed: bool
+    ) -> int | None:
+        """Return the moment to which the rules, one after the other, push the start on."""
+        moment: int | None = after
+        for rule in self._rules(workload, pool, guaranteed):
+            if moment is not None:
+                moment = self._below(rule, milli, moment, duration)
+        if moment is not None and not workload.preemptible:
+            moment = self._firm_until(workload, pool, milli, moment, duration)
+        if moment is not None and not guaranteed and self._lends[pool]:
+            moment = self._lendable(workload, pool, milli, moment, duration)
+        return moment
 
-        def limit_of(number: int) -> Callable[[Book], int | None]:
-            def ceiling(book: Book) -> int | None:
-                limits = [book.terms.limits[number]]
-                borrowing = book.terms.borrowing[number]
-                if borrowing is not None and not guaranteed and not self._lends[pool]:
-                    limits.append(book.subtree[number] + borrowing)
-                known = [limit for limit in limits if limit is not None]
-                return min(known) - milli if known else None
-
-            return ceiling
-
-        rules += [
-            (("below", pool, number, ""), limit_of(number))
-            for number in tree.paths[team]
-            if self._matters(pool, number)
-        ]
-        if guaranteed:
-            fence = self._fence_of(workload, pool, team)
-            rules.append(
-                (("own", pool, team, ""), lambda book: book.entitled[team] - fence(book) - milli)
-            )
-        person = workload.user
-        if person is not None:
-            rules.append(
-                (
-                    ("person", pool, team, person),
-                    lambda book: _less(book.terms.per_user[team], milli),
-                )
-            )
+    def _rules(self, workload: Workload, pool: int, guaranteed: bool) -> list[_Rule]:
+        """Return what each use may be at most, stretch by stretch of the terms; kept by team."""
+        team = self._state.tree.index[workload.team]
+        reservation = self._state.reservations.get(workload.reservation or "")
+        fences = reservation is None or reservation.source != "guarantee"
+        key = (team, pool, guaranteed, workload.user, fences)
+        rules = self._known_rules.get(key)
+        if rules is None:
+            rules = self._known_rules[key] = [
+                _Rule(self.steps(name), ceilings)
+                for name, ceilings in self._ceilings(team, pool, workload.user, guaranteed, fences)
+                if any(most is not None for most in ceilings)
+            ]
         return rules
 
-    def _matters(self, pool: int, number: int) -> bool:
-        terms = self._state.books[pool].terms
-        return (
-            len(self._terms.moments) > 1
-            or terms.limits[number] is not None
-            or terms.borrowing[number] is not None
-        )
+    def _ceilings(
+        self, team: int, pool: int, user: str | None, guaranteed: bool, fences: bool
+    ) -> Iterator[tuple[Key, list[int | None]]]:
+        """Yield each use that is capped, with its cap in each stretch."""
+        books = [self._terms.book(pool, moment) for moment in self._terms.moments]
+        borrows = not guaranteed and not self._lends[pool]
+        for number in self._state.tree.paths[team]:
+            caps = [_capped(book, number, borrows) for book in books]
+            yield ("below", pool, number, ""), caps
+        if guaranteed:
+            named = self._state.books[pool].named[team] if fences else FOREVER
+            yield (
+                ("own", pool, team, ""),
+                [book.entitled[team] - max(0, book.terms.fenced[team] - named) for book in books],
+            )
+        if user is not None:
+            yield ("person", pool, team, user), [book.terms.per_user[team] for book in books]
 
-    def _fence_of(self, workload: Workload, pool: int, team: int) -> Callable[[Book], int]:
-        named = self._state.books[pool].named[team]
-        name = workload.reservation
-        entry = self._state.reservations[name] if name is not None else None
-        if entry is not None and entry.source == "guarantee":
-            return lambda book: 0
-        return lambda book: max(0, book.terms.fenced[team] - named)
-
-    def _below(
-        self, key: Key, ceiling: Callable[[Book], int | None], after: int, duration: int
-    ) -> int | None:
-        """Return the first moment from `after` on when the use stays under the ceiling so long."""
-        pool = key[1]
+    def _below(self, rule: _Rule, milli: int, after: int, duration: int) -> int | None:
+        """Return the first moment from `after` on when the use stays under the cap so long."""
+        if len(rule.ceilings) == 1:
+            most = rule.ceilings[0]
+            assert most is not None
+            return rule.steps.earliest_below(after, duration, most - milli)
         for start, end in self._terms.stretches(after):
-            most = ceiling(self._terms.book(pool, start))
-            found = start if most is None else self.steps(key).earliest_below(start, duration, most)
-            if found is not None and found < end:
-                return found
+            most = rule.ceilings[self._terms.place(start)]
+            found = start
+            if most is not None:
+                later = rule.steps.earliest_below(start, duration, most - milli)
+                if later is None or later >= end:
+                    continue
+                found = later
+            return found
         return None
 
     def _firm_until(
         self, workload: Workload, pool: int, milli: int, after: int, duration: int
     ) -> int | None:
         """Return from when on non-preemptible work stays within what is promised to its end."""
-        if workload.preemptible:
-            return after
         team = self._state.tree.index[workload.team]
         steps = self.steps(("firm", pool, team, ""))
         for start, _ in self._terms.stretches(after):
@@ -239,5 +235,10 @@ class Allowance:
         return start
 
 
-def _less(limit: int | None, milli: int) -> int | None:
-    return None if limit is None else limit - milli
+def _capped(book: Book, team: int, borrows: bool) -> int | None:
+    """Return what the team and all below it may use at most by limit and borrowing limit."""
+    limit, borrowing = book.terms.limits[team], book.terms.borrowing[team]
+    if borrowing is None or not borrows:
+        return limit
+    most = book.subtree[team] + borrowing
+    return most if limit is None else min(limit, most)

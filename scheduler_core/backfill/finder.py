@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _PATIENCE = 16
 """So many nodes may turn out short of CPU or memory before a need gets a table of its own."""
 
+_FEW = 32
+"""Up to so many nodes are asked one by one."""
+
 
 class _Table:
     """Holes of a pool, and on which of its nodes they are all there is to know."""
@@ -170,19 +173,21 @@ class Finder:
             if int(tasks.sum()) >= least:
                 yield moment, tasks
 
-    def tasks_at(self, need: Need, moment: int, duration: int) -> Ints:
-        """Return how many tasks each node takes from the moment on for so long."""
-        able = self._able(need, duration)
-        table, unit, exact = self._table(need, by_devices=self._by_devices(need))
-        tasks = table.holes.tasks_at(unit, moment, duration)
-        if self._is_shared or not need.devices:  # the table only says where any task fits
-            exact = np.zeros_like(exact)
-        return self._corrected(np.where(able, tasks, 0), need, moment, duration, exact)
+    def tasks_at(self, need: Need, moment: int, duration: int, nodes: Ints) -> Ints:
+        """Return how many tasks each of some nodes takes from the moment on for so long.
 
-    def _corrected(self, tasks: Ints, need: Need, moment: int, duration: int, exact: Bools) -> Ints:
-        """Let the profiles say it where the table does not know all."""
+        Few are asked one by one, which leaves the tables alone while victims are only tried.
+        """
+        usable = self._able(need, duration)[nodes]
+        if len(nodes) > _FEW and need.devices and not self._is_shared:
+            table, unit, exact = self._table(need, by_devices=True)
+            tasks = np.where(usable, table.holes.tasks_at(unit, moment, duration)[nodes], 0)
+            guessed = np.flatnonzero((tasks > 0) & ~exact[nodes])
+        else:
+            tasks = np.zeros(len(nodes), dtype=np.int64)
+            guessed = np.flatnonzero(usable)
         end = min(FOREVER, moment + duration)
-        for node in np.flatnonzero((tasks > 0) & ~exact).tolist():
+        for place, node in zip(guessed.tolist(), nodes[guessed].tolist(), strict=True):
             profile = self._timeline.profile(self._low + node, self._exempt)
-            tasks[node] = profile.tasks(need, moment, end)
+            tasks[place] = profile.tasks(need, moment, end)
         return tasks

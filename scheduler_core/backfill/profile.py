@@ -73,6 +73,34 @@ class Profile:
         """Tell whether it matters which device is which."""
         return self._rows is not None
 
+    def free_in_turn(self, ends: Iterable[tuple[int, int, Amount, Devices]]) -> None:
+        """Let devices, CPU and memory come free for good, one after the other in order of time.
+
+        The profile must still be as it was built, without any step.
+        """
+        for end, whole, amount, gpus in ends:
+            if end > self._times[-1]:
+                self._times.append(end)
+                for values in (self._whole, self._cpu, self._memory):
+                    values.append(values[-1])
+                if self._rows is not None:
+                    self._rows.append(list(self._rows[-1]))
+            self._add(len(self._times) - 1, 1, whole, amount, gpus)
+            self._spare_cpu += min(0, amount.cpu_milli - whole * self._rates[0])
+            self._spare_memory += min(0, amount.memory_mib - whole * self._rates[1])
+
+    def _add(self, number: int, sign: int, whole: int, amount: Amount, gpus: Devices) -> None:
+        """Change one step."""
+        self._cpu[number] += sign * amount[1]
+        self._memory[number] += sign * amount[2]
+        if self._rows is None:
+            self._whole[number] += sign * whole
+        else:
+            row = self._rows[number]
+            for device, milli in gpus:
+                row[device] += sign * milli
+            self._whole[number] = row.count(DEVICE)
+
     def apply(self, changes: Iterable[Change]) -> None:
         """Add and take what the changes say."""
         for start, end, sign, whole, amount, gpus in changes:
@@ -80,16 +108,16 @@ class Profile:
             cpu, memory = sign * amount[1], sign * amount[2]
             self._spare_cpu += min(0, cpu - sign * whole * self._rates[0])
             self._spare_memory += min(0, memory - sign * whole * self._rates[1])
+            if self._rows is not None:
+                for number in range(first, last):
+                    self._add(number, sign, whole, amount, gpus)
+                continue
+            wholes, cpus, memories = self._whole, self._cpu, self._memory
+            devices = sign * whole
             for number in range(first, last):
-                self._cpu[number] += cpu
-                self._memory[number] += memory
-                if self._rows is None:
-                    self._whole[number] += sign * whole
-                else:
-                    row = self._rows[number]
-                    for device, milli in gpus:
-                        row[device] += sign * milli
-                    self._whole[number] = row.count(DEVICE)
+                wholes[number] += devices
+                cpus[number] += cpu
+                memories[number] += memory
 
     def _cut(self, moment: int) -> int:
         times = self._times

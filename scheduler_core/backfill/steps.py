@@ -43,16 +43,14 @@ class Steps:
     def earliest_below(self, after: int, duration: int, most: int) -> int | None:
         """Return the first moment from `after` on when the value stays at most `most` so long."""
         times, values = self._times, self._values
-        start: int | None = None
+        start: int | None = after
         for number in range(max(0, bisect_right(times, after) - 1), len(times)):
+            if start is not None and times[number] - start >= duration:
+                break
             if values[number] > most:
                 start = None
-                continue
-            if start is None:
-                start = max(after, times[number])
-            end = times[number + 1] if number + 1 < len(times) else FOREVER
-            if end - start >= duration:
-                return start
+            elif start is None:
+                start = times[number]
         return start
 
     def moments(self, start: int, end: int) -> list[int]:

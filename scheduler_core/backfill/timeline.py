@@ -7,7 +7,6 @@ import numpy as np
 
 from scheduler_core.backfill.finder import Finder
 from scheduler_core.backfill.profile import Change, Profile
-from scheduler_core.backfill.steps import FOREVER
 from scheduler_core.resources import DEVICE, Amount
 from scheduler_core.scratch import Need, Shape, State
 from scheduler_core.scratch.nodes import Bools, Ints
@@ -75,10 +74,12 @@ class Timeline:
         free = Amount(0, int(nodes.cpu_free[node]), int(nodes.memory_free[node]))
         whole = int(nodes.whole[node])
         profile = Profile(state.now, whole, free, row if by_device else None, state.rates(pool))
-        profile.apply(
-            Change(hold.ends_at, FOREVER, 1, len(hold.gpus), hold.amount, hold.gpus)
-            for hold in state.holds[node].values()
-            if hold.ends_at is not None
+        profile.free_in_turn(
+            sorted(
+                (hold.ends_at, len(hold.gpus), hold.amount, hold.gpus)
+                for hold in state.holds[node].values()
+                if hold.ends_at is not None
+            )
         )
         profile.apply(
             change
@@ -131,17 +132,21 @@ class Timeline:
         """Return how many tasks each node takes from now on for so long."""
         where = self.state.nodes.slices[pool]
         tasks = self.state.column(pool, need).tasks()
-        held_back = self._is_taken[where] | self.kept[where]
-        if not (held_back & (tasks > 0)).any():
+        held_back = np.flatnonzero((self._is_taken[where] | self.kept[where]) & (tasks > 0))
+        if not len(held_back):
             return tasks
-        later = self.tasks(pool, need, self.state.now, duration, exempt)
-        return np.where(held_back, np.minimum(tasks, later), tasks)
+        later = tasks.copy()
+        later[held_back] = self._finder(pool, exempt).tasks_at(
+            need, self.state.now, duration, held_back
+        )
+        return later
 
     def tasks(
         self, pool: int, need: Need, start: int, duration: int, exempt: frozenset[str] = NONE
     ) -> Ints:
         """Return how many tasks each node takes from `start` for so long."""
-        return self._finder(pool, exempt).tasks_at(need, start, duration)
+        size = self.state.nodes.slices[pool].stop - self.state.nodes.slices[pool].start
+        return self._finder(pool, exempt).tasks_at(need, start, duration, np.arange(size))
 
     def earliest_node(
         self, pool: int, need: Need, after: int, duration: int, exempt: frozenset[str] = NONE
