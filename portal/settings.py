@@ -50,6 +50,8 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "allauth.usersessions",
     "csp",
     "django_filters",
@@ -154,6 +156,30 @@ MFA_ADAPTER = "portal.teams.second_factor.SecondFactor"
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_TOTP_TOLERANCE = 1
 SECRET_KEY_FALLBACKS = env.words("EVENSHARE_SECRET_KEY_FALLBACKS", "")
+# Single sign-on by OpenID Connect, where a provider is named; its groups bring roles.
+SOCIALACCOUNT_ADAPTER = "portal.teams.joining.ByProvider"
+SOCIALACCOUNT_OPENID_CONNECT_URL_PREFIX = ""
+SOCIALACCOUNT_QUERY_EMAIL = False
+ACCOUNT_UNIQUE_EMAIL = False
+OIDC_GROUPS = env.text("EVENSHARE_OIDC_GROUPS", "groups")
+OIDC_NAME = env.text("EVENSHARE_OIDC_NAME", "")
+_issuer = env.address("EVENSHARE_OIDC_ISSUER", "", ("https", "http") if EMBEDDED else ("https",))
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                "provider_id": "oidc",
+                "name": OIDC_NAME or _issuer.hostname,
+                "client_id": env.text("EVENSHARE_OIDC_CLIENT"),
+                "secret": env.text("EVENSHARE_OIDC_SECRET"),
+                "settings": {"server_url": _issuer.geturl()},
+            }
+        ]
+        if _issuer.hostname
+        else [],
+    }
+}
 KNOX_TOKEN_MODEL = "teams.ApiToken"  # noqa: S105  # the name of a model
 REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer"}
 
@@ -198,7 +224,11 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
-        "form-action": [SELF],
+        # Off to the provider one signs in at, since browsers hold its answer to this rule as well.
+        "form-action": [
+            SELF,
+            *([f"{_issuer.scheme}://{_issuer.netloc}"] if _issuer.netloc else []),
+        ],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
     }

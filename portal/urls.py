@@ -69,6 +69,8 @@ urlpatterns = [
     path("admin/login/", RedirectView.as_view(pattern_name="account_login"), name="admin-login"),
     path("admin/", admin.site.urls),
     path("account/", include("allauth.account.urls")),
+    path("account/sso/", include("allauth.socialaccount.urls")),
+    path("account/sso/", include("allauth.socialaccount.providers.openid_connect.urls")),
     path("account/two-step/", include("allauth.mfa.urls")),
     path("account/sessions/", include("allauth.usersessions.urls")),
     path("", include(operations_urls)),

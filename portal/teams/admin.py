@@ -14,7 +14,15 @@ from django.http import HttpRequest
 from portal.common import clock
 from portal.common.admin import ByService
 from portal.teams import services
-from portal.teams.models import Organisation, Role, RoleAssignment, Team, TeamTerm, User
+from portal.teams.models import (
+    GroupRule,
+    Organisation,
+    Role,
+    RoleAssignment,
+    Team,
+    TeamTerm,
+    User,
+)
 
 admin.site.unregister(Group)
 
@@ -174,3 +182,35 @@ class RoleAssignmentAdmin(ByService):
     def delete_model(self, request: HttpRequest, obj: RoleAssignment) -> None:
         """Revoke it."""
         services.revoke_role(assignment_id=obj.pk, actor_id=request.user.pk)
+
+
+@admin.register(GroupRule)
+class GroupRuleAdmin(ByService):
+    """Which role a group of the single sign-on provider brings where."""
+
+    list_display = ("group", "role", "team")
+    list_filter = ("role",)
+    search_fields = ("group",)
+    fields = ("group", "role", "team")
+    autocomplete_fields = ("team",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Admins: it counts from the next sign-in."""
+        return bool(request.user.is_superuser)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """One at a time, each with its audit line."""
+        return {}
+
+    def save_model(
+        self, request: HttpRequest, obj: GroupRule, form: ModelForm[Any], change: bool
+    ) -> None:
+        """Set it."""
+        obj.pk = services.set_group_rule(
+            rule_id=obj.pk, group=obj.group, role=Role(obj.role), team_id=obj.team_id,
+            actor_id=request.user.pk,
+        ).pk  # fmt: skip
+
+    def delete_model(self, request: HttpRequest, obj: GroupRule) -> None:
+        """Drop it."""
+        services.drop_group_rule(rule_id=obj.pk, actor_id=request.user.pk)

@@ -13,4 +13,5 @@ class TeamsConfig(AppConfig):
 
     def ready(self) -> None:
         """Listen to what the sign-in libraries do."""
-        import_module("portal.teams.receivers")
+        for module in ("receivers", "joining"):
+            import_module(f"portal.teams.{module}")

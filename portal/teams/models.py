@@ -122,6 +122,9 @@ class RoleAssignment(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="role_assignments")
     role = models.CharField(max_length=12, choices=Role.choices)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, blank=True)
+    by_group = models.BooleanField(
+        default=False, db_default=False, help_text="brought by a group of the sign-on provider"
+    )
     created_at = models.DateTimeField()
 
     class Meta:
@@ -189,3 +192,29 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.email} as {self.role}"
+
+
+class GroupRule(models.Model):
+    """Which role a group of the single sign-on provider brings, in a branch or everywhere."""
+
+    group = models.CharField(max_length=200, help_text="as the provider names it")
+    role = models.CharField(max_length=12, choices=Role.choices)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, blank=True)
+
+    class Meta:
+        ordering = ["group", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["group", "role", "team"],
+                condition=Q(team__isnull=False),
+                name="group_brings_a_role_once_in_a_team",
+            ),
+            models.UniqueConstraint(
+                fields=["group", "role"],
+                condition=Q(team__isnull=True),
+                name="group_brings_a_role_once_everywhere",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.group} brings {self.role}"

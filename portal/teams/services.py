@@ -14,6 +14,7 @@ from portal.common.errors import Conflict, Invalid
 from portal.teams import selectors, tokens
 from portal.teams.models import (
     ApiToken,
+    GroupRule,
     Organisation,
     Role,
     RoleAssignment,
@@ -86,21 +87,22 @@ def move_team(
 
 @transaction.atomic
 def grant_role(
-    *, user_id: int, role: Role, team_id: int | None, now: datetime, actor_id: int | None
-) -> RoleAssignment:
+    *, user_id: int, role: Role, team_id: int | None, now: datetime, actor_id: int | None,
+    by_group: bool = False,
+) -> RoleAssignment:  # fmt: skip
     """Let somebody hold a role in a branch, or without a team everywhere; twice is once.
 
     An admin of the organisation may also use the admin site, and nobody else may.
     """
     team = None if team_id is None else Team.objects.get(pk=team_id)
     assignment, new = RoleAssignment.objects.get_or_create(
-        user_id=user_id, role=role, team=team, defaults={"created_at": now}
+        user_id=user_id, role=role, team=team, defaults={"created_at": now, "by_group": by_group}
     )
     if new:
         _open_admin_site(user_id)
         audit.record(
             actor_id=actor_id, action="teams.role_granted", target_type="user", target_id=user_id,
-            team_id=team_id, data={"role": role.value},
+            team_id=team_id, data={"role": role.value} | ({"by_group": True} if by_group else {}),
         )  # fmt: skip
     return assignment
 
@@ -257,3 +259,30 @@ def revoke_token(*, user_id: int, public_id: UUID) -> None:
             actor_id=user_id, action="teams.token_revoked", target_type="user", target_id=user_id,
             data={"token": str(public_id)},
         )  # fmt: skip
+
+
+@transaction.atomic
+def set_group_rule(
+    *, rule_id: int | None, group: str, role: Role, team_id: int | None, actor_id: int | None
+) -> GroupRule:
+    """Say which role a group of the sign-on provider brings; it counts from the next sign-in."""
+    rule = GroupRule(pk=rule_id, group=group, role=role, team_id=team_id)
+    rule.save()
+    audit.record(
+        actor_id=actor_id, action="teams.group_rule_set", target_type="group_rule",
+        target_id=rule.pk, team_id=team_id, data={"group": group, "role": role.value},
+    )  # fmt: skip
+    return rule
+
+
+@transaction.atomic
+def drop_group_rule(*, rule_id: int, actor_id: int | None) -> None:
+    """Let a group bring nothing any more, from the next sign-in of each of its people."""
+    rule = GroupRule.objects.filter(pk=rule_id).first()
+    if rule is None:
+        return
+    rule.delete()
+    audit.record(
+        actor_id=actor_id, action="teams.group_rule_dropped", target_type="group_rule",
+        target_id=rule_id, team_id=rule.team_id, data={"group": rule.group, "role": rule.role},
+    )  # fmt: skip
