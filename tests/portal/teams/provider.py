@@ -103,6 +103,8 @@ class Handler(BaseHTTPRequestHandler):
             case "/userinfo":
                 token = self.headers.get("Authorization", "").removeprefix("Bearer ")
                 self._json(self.provider.userinfo(token))
+            case _:
+                self.send_error(404)
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
