@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from portal.common.filters import FilterForm
 from portal.inventory.models import ClusterMode
 from portal.kubernetes import standing, words
-from portal.kubernetes.models import SyncState
+from portal.kubernetes.models import SyncState, Verb
 
 
 class DriftFilter(FilterForm):
@@ -30,6 +30,15 @@ class LogFilter(FilterForm):
     """Which syncs to list."""
 
     state = forms.ChoiceField(label=_("State"), choices=[("", _("any")), *SyncState.choices])
+
+
+class AskFilter(FilterForm):
+    """Which asks to list."""
+
+    verb = forms.ChoiceField(label=_("What was asked"), choices=[("", _("any")), *Verb.choices])
+    answer = forms.ChoiceField(
+        label=_("Answer"), choices=[("", _("any")), ("refused", _("refused"))]
+    )
 
 
 class ModeForm(forms.Form):

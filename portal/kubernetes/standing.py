@@ -16,7 +16,10 @@ from portal.common import audit, leases
 from portal.common.errors import Conflict, Invalid, Missing
 from portal.inventory import services as inventory
 from portal.inventory.models import Cluster, ClusterMode
+from portal.kubernetes import rights
 from portal.kubernetes.models import SyncStanding
+from portal.kubernetes.port import ClusterError
+from portal.kubernetes.ports import port_for
 
 LADDER = (ClusterMode.OBSERVE, ClusterMode.QUOTA, ClusterMode.RECLAIM, ClusterMode.ADMISSION)
 """From the least to the most the portal does; one step up at a time."""
@@ -85,10 +88,37 @@ def resume(*, cluster_id: int, actor_id: int | None, now: datetime) -> None:
     )  # fmt: skip
 
 
-@transaction.atomic
 def change_mode(
-    *, cluster_id: int, was: ClusterMode, mode: ClusterMode, actor_id: int | None
+    *, cluster_id: int, was: ClusterMode, mode: ClusterMode, actor_id: int | None, now: datetime
 ) -> None:
+    """Look whether our account may do what a mode needs, then set it; raises what the two do."""
+    refuse_without_rights(cluster_id=cluster_id, mode=mode, now=now)
+    set_mode(cluster_id=cluster_id, was=was, mode=mode, actor_id=actor_id)
+
+
+def refuse_without_rights(*, cluster_id: int, mode: ClusterMode, now: datetime) -> None:
+    """Raise `Conflict` where our account lacks what a higher mode needs, or nobody can tell."""
+    row = Cluster.objects.filter(pk=cluster_id).first()
+    if row is None or LADDER.index(mode) <= LADDER.index(ClusterMode(row.mode)):
+        return
+    try:
+        denied = port_for(row, now=now).denied(rights.needed(mode))
+    except ClusterError as error:
+        raise Conflict(
+            _("The cluster cannot be asked what our account may do: %(reason)s")
+            % {"reason": error},
+            code="cluster_refused",
+        ) from error
+    if denied:
+        raise Conflict(
+            _("The account may not %(rights)s. Apply deploy/kubernetes/%(mode)s.")
+            % {"rights": ", ".join(map(str, denied)), "mode": mode.value},
+            code="rights_missing", details={"rights": [str(right) for right in denied]},
+        )  # fmt: skip
+
+
+@transaction.atomic
+def set_mode(*, cluster_id: int, was: ClusterMode, mode: ClusterMode, actor_id: int | None) -> None:
     """Let the portal do more or less in a cluster: any way down, one step up.
 
     `was` is the mode the asker saw. Raises `Missing`, `Conflict` when it is another by now, and

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy
 
 from portal.common import formats
 from portal.inventory.models import ClusterMode
-from portal.kubernetes.models import Drift, SyncRun, SyncState
-from portal.kubernetes.selectors import ClusterRow, RayRow, sort_of
+from portal.kubernetes.models import Drift, Stop, StopState, SyncRun, SyncState
+from portal.kubernetes.selectors import STANDS_STILL, ClusterRow, RayRow, sort_of
 from portal.kubernetes.selectors.clusters import Beat
 from portal.kubernetes.selectors.drift import FIELD, IDLE, LATE, POLICIES
 
@@ -148,6 +148,13 @@ def state(run: SyncRun) -> str:
     if hasattr(run, "undone_by"):
         return _("%(state)s, undone since") % {"state": SyncState(run.state).label}
     return str(SyncState(run.state).label)
+
+
+def stop_tone(row: Stop) -> str:
+    """How a stop's state looks."""
+    if row.state == StopState.STUCK:
+        return "bad"
+    return "warn" if row.state in STANDS_STILL else ""
 
 
 def repair(row: RayRow) -> str:

@@ -13,7 +13,7 @@ from portal.common.errors import Missing
 from portal.inventory.models import Cluster, ClusterMode
 from portal.kubernetes import policies
 from portal.kubernetes.models import Drift, SyncStanding
-from portal.kubernetes.selectors import ray
+from portal.kubernetes.selectors import jobs, ray
 from portal.kubernetes.selectors.drift import IDLE, LATE, POLICIES, SORTS
 from portal.scheduling.models import Tick, TickState
 from portal.teams.models import User
@@ -37,6 +37,7 @@ class ClusterRow:
     """One cluster: what the portal does there, how fresh that is, and what stands in the way.
 
     `policies_missing` None is "not known": nothing looks at them while a cluster is observed.
+    `stops` are jobs that make room now, `stuck` those of them that cannot.
     """
 
     id: int
@@ -55,6 +56,8 @@ class ClusterRow:
     idle: int
     policies_missing: tuple[str, ...] | None
     ray_wrong: int
+    stops: int
+    stuck: int
     last_error: str
 
     @property
@@ -101,6 +104,7 @@ class _Facts:
     counts: Mapping[int, Mapping[str, int]]
     missing: Mapping[int, Sequence[str]]
     ray: Mapping[int, int]
+    stops: Mapping[int, tuple[int, int]]
 
 
 def _rows(clusters: QuerySet[Cluster], real_now: datetime) -> list[ClusterRow]:
@@ -124,7 +128,7 @@ def _facts(ids: Sequence[int]) -> _Facts:
     return _Facts(
         ticks=_ticks(ids), standings=standings, people=dict(people),
         counts={row["cluster_id"]: {name: row[name] for name in COUNTS} for row in counted}, missing=missing,
-        ray=ray.count_wrong(),
+        ray=ray.count_wrong(), stops=jobs.count_stops(),
     )  # fmt: skip
 
 
@@ -164,7 +168,8 @@ def _row(cluster: Cluster, facts: _Facts, real_now: datetime) -> ClusterRow:
         pause_reason=standing.pause_reason,
         drift=counts.get("drift", 0), late=counts.get("late", 0), idle=counts.get("idle", 0),
         policies_missing=tuple(sorted(facts.missing.get(cluster.pk, ()))) if known else None,
-        ray_wrong=facts.ray.get(cluster.pk, 0), last_error=cluster.last_error,
+        ray_wrong=facts.ray.get(cluster.pk, 0), stops=facts.stops.get(cluster.pk, (0, 0))[0],
+        stuck=facts.stops.get(cluster.pk, (0, 0))[1], last_error=cluster.last_error,
     )  # fmt: skip
 
 

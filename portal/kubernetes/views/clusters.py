@@ -12,14 +12,18 @@ from django.views.decorators.http import require_safe
 
 from portal.common import clock, tables
 from portal.common.errors import Missing
-from portal.kubernetes import selectors, syncing, words
+from portal.kubernetes import carrying, selectors, syncing, words
+from portal.kubernetes.admitting import asking
 from portal.kubernetes.diff import Difference, Write
-from portal.kubernetes.forms import DriftFilter, LogFilter
+from portal.kubernetes.forms import AskFilter, DriftFilter, LogFilter
 from portal.kubernetes.port import ClusterError
 from portal.kubernetes.selectors import ClusterRow
 from portal.kubernetes.tables import ChangeTable, ClusterTable, DriftTable, RayTable, RunTable
+from portal.kubernetes.tables_of_jobs import AskTable
 from portal.teams.middleware import access_of
 from portal.teams.permissions import DECIDE
+
+MOST_STOPS = 100
 
 
 @require_safe
@@ -87,6 +91,28 @@ def ray(request: HttpRequest, cluster_id: int) -> HttpResponseBase:
     return tables.listing(request, table, "kubernetes/ray.html", context, filename=name)
 
 
+@require_safe
+def jobs(request: HttpRequest, cluster_id: int) -> HttpResponseBase:
+    """What was asked of jobs, and which of them still make room."""
+    row = found(cluster_id)
+    form = AskFilter(request.GET)
+    chosen = form.chosen()
+    rows = selectors.list_asks(
+        cluster_id=cluster_id, verb=chosen.get("verb", ""),
+        refused=chosen.get("answer") == "refused",
+    )  # fmt: skip
+    stops = selectors.list_stops(cluster_id=cluster_id)[:MOST_STOPS]
+    context = {
+        **frame(request, row, "jobs"),
+        "form": form,
+        "stops": [(stop, words.stop_tone(stop)) for stop in stops],
+        "acts": row.mode in carrying.ACTS,
+    }
+    table = AskTable(rows, now=clock.now())
+    name = f"asks-{row.name}"
+    return tables.listing(request, table, "kubernetes/jobs.html", context, filename=name)
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One field a sync would change."""
@@ -105,17 +131,20 @@ def dry_run(request: HttpRequest, cluster_id: int) -> HttpResponseBase:
     row = found(cluster_id)
     fault = ""
     difference = Difference()
+    of_jobs: list[asking.Line] = []
     try:
         difference = syncing.dry_run(cluster_id=cluster_id, now=clock.now())
+        of_jobs = carrying.rehearse(cluster_id=cluster_id, now=clock.now())
     except ClusterError as error:
         fault = str(error)
-    table = ChangeTable(lines(difference.writes))
+    table = ChangeTable([*lines(difference.writes), *of_jobs])
     table.empty_title = gettext_lazy("A sync would write nothing")
     context = {
         "row": row,
         "fault": fault,
         "left": difference.drifts,
-        "objects": len(difference.writes),
+        "objects": len(difference.writes)
+        + len({(one.kind, one.namespace, one.name) for one in of_jobs}),
         "may_decide": may_decide(request),
     }
     name = f"dry-run-{row.name}"

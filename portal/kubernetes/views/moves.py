@@ -33,7 +33,7 @@ def mode(request: HttpRequest, cluster_id: int) -> HttpResponse:
         refusal = attempt(
             lambda: standing.change_mode(
                 cluster_id=cluster_id, was=_mode(form.cleaned_data["was"]), mode=wanted,
-                actor_id=who(request),
+                actor_id=who(request), now=clock.now(),
             )
         )  # fmt: skip
         if refusal is None:

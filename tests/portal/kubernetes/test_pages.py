@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from django.db import connection
@@ -15,8 +16,20 @@ from django.utils import translation
 
 from portal.common import clock
 from portal.inventory.models import Cluster, ClusterMode
-from portal.kubernetes import ports, standing, words
-from portal.kubernetes.models import Drift, RayGroup, SyncRun, SyncStanding, SyncState, SyncWrite
+from portal.kubernetes import carrying, ports, standing, words
+from portal.kubernetes.admitting import asking
+from portal.kubernetes.models import (
+    Ask,
+    Drift,
+    RayGroup,
+    Stop,
+    StopState,
+    SyncRun,
+    SyncStanding,
+    SyncState,
+    SyncWrite,
+    Verb,
+)
 from portal.kubernetes.policies import NAMES, POLICY
 from portal.kubernetes.selectors import get_cluster, list_ray
 from portal.kubernetes.simulated.cluster import SimulatedCluster
@@ -230,7 +243,9 @@ def test_a_sync_that_came_only_half_way_says_how_far(cluster: Cluster) -> None:
     assert "ResourceQuota a/b: no …" in said
 
 
-@pytest.mark.parametrize("what", ["", "{}/", "{}/log/", "{}/ray/", "{}/dry-run/", "syncs/{}/"])
+@pytest.mark.parametrize(
+    "what", ["", "{}/", "{}/log/", "{}/jobs/", "{}/ray/", "{}/dry-run/", "syncs/{}/"]
+)
 def test_every_list_is_a_download_too(cluster: Cluster, what: str) -> None:
     pk = SyncRun.objects.latest("id").pk if "syncs" in what else cluster.pk
     response = get(f"/clusters/{what.format(pk)}?format=csv")
@@ -340,7 +355,7 @@ def test_every_mode_and_sort_is_said_in_korean(cluster: Cluster) -> None:
         assert all(re.search("[가-힣]", str(one)) for one in said)
 
 
-@pytest.mark.parametrize("what", ["", "{}/", "{}/log/", "{}/ray/"])
+@pytest.mark.parametrize("what", ["", "{}/", "{}/log/", "{}/jobs/", "{}/ray/"])
 def test_more_rows_ask_no_more_queries(cluster: Cluster, what: str) -> None:
     path = f"/clusters/{what.format(cluster.pk)}"
     client = Client()
@@ -354,6 +369,7 @@ def test_more_rows_ask_no_more_queries(cluster: Cluster, what: str) -> None:
 
     SyncStanding.objects.update(paused_at=START, paused_by_id=1)
     a_drift(cluster, "spec.hard[first]", manager="kubectl")
+    an_ask(cluster, "first", Verb.START)
     before = queries()
     for number in range(6):
         more = builders.a_cluster(f"more-{number}")
@@ -363,4 +379,61 @@ def test_more_rows_ask_no_more_queries(cluster: Cluster, what: str) -> None:
         run = SyncRun.objects.create(cluster=cluster, at=START, state=SyncState.DONE)
         SyncWrite.objects.create(run=run, kind="Node", name="n", field="f")
         a_group(cluster, f"g-{number}", number, 2)
+        a_stop(cluster, f"s-{number}")
+        an_ask(cluster, f"a-{number}", Verb.START)
     assert queries() == before
+
+
+def a_stop(cluster: Cluster, name: str, **more: object) -> Stop:
+    """A job that makes room for another."""
+    pool = world.pool_of(cluster, "a100")
+    job = builders.a_workload(None, pool, name)
+    return Stop.objects.create(
+        workload=job, made_for=builders.a_workload(None, pool, f"for-{name}"), tick_id=1,
+        why="reclaim_guaranteed", opened_at=START, **more,
+    )  # fmt: skip
+
+
+def test_jobs_that_cannot_make_room_are_shown_with_the_clusters_words(cluster: Cluster) -> None:
+    a_stop(cluster, "easy")
+    a_stop(cluster, "hard", state=StopState.STUCK, message="held by example/finalizer")
+    row = get_cluster(cluster_id=cluster.pk, real_now=clock.real_now())
+    assert (row.stops, row.stuck) == (2, 1)
+    said = text(get(f"/clusters/{cluster.pk}/jobs/"))
+    assert "lost/hard lost/for-hard Stuck: its GPUs stay taken" in said
+    assert "held by example/finalizer" in said
+    assert "In this mode jobs start by themselves" in said
+
+
+def an_ask(cluster: Cluster, name: str, verb: Verb, answer: str = "") -> Ask:
+    """Something asked of a job."""
+    job = builders.a_workload(None, world.pool_of(cluster, "a100"), name)
+    return Ask.objects.create(
+        workload=job, tick_id=1, verb=verb, kind="Job", namespace="vision", name=name,
+        changes=[["spec.suspend", True, False]], at=START, last_at=START, answer=answer,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("", {"begins", "ends"}),
+        ("?verb=start", {"begins"}),
+        ("?answer=refused", {"ends"}),
+        ("?verb=nonsense", {"begins", "ends"}),
+    ],
+)
+def test_what_was_asked_of_jobs_is_listed(cluster: Cluster, query: str, shown: set[str]) -> None:
+    an_ask(cluster, "begins", Verb.START)
+    an_ask(cluster, "ends", Verb.SUSPEND, answer="no such thing")
+    said = text(get(f"/clusters/{cluster.pk}/jobs/{query}"))
+    assert {name for name in ("begins", "ends") if f"vision/{name}" in said} == shown
+    assert "spec.suspend: True → False" in said
+
+
+def test_a_dry_run_shows_what_would_be_asked_of_jobs_too(cluster: Cluster) -> None:
+    line = asking.Line("Job", "vision", "train", "spec.suspend", True, False)
+    with mock.patch.object(carrying, "rehearse", return_value=[line]):
+        said = text(get(f"/clusters/{cluster.pk}/dry-run/"))
+    assert "Job vision/train spec.suspend True False" in said
+    assert "1 object" in said

@@ -1,14 +1,16 @@
 """How much the portal does in a cluster: pausing and resuming a sync, going up and down in modes."""
 
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from portal.common.errors import Conflict, Invalid, Missing
 from portal.common.models import AuditEvent
 from portal.inventory.models import Cluster, ClusterMode
-from portal.kubernetes import services, standing
+from portal.kubernetes import ports, services, standing
 from portal.kubernetes.models import Drift, SyncRun, SyncStanding
+from portal.kubernetes.port import Right
 from portal.kubernetes.simulated.cluster import SimulatedCluster
 from tests.portal.kubernetes import world
 from tests.portal.kubernetes.test_syncing import a_tick, hard, sync
@@ -110,8 +112,9 @@ def test_a_quota_in_a_spelling_nobody_counts_is_shown_with_its_owner(
 def change(cluster: Cluster, was: str, mode: str) -> None:
     """Change the mode as one who saw `was`."""
     standing.change_mode(
-        cluster_id=cluster.pk, was=ClusterMode(was), mode=ClusterMode(mode), actor_id=None
-    )
+        cluster_id=cluster.pk, was=ClusterMode(was), mode=ClusterMode(mode), actor_id=None,
+        now=START,
+    )  # fmt: skip
 
 
 def test_a_cluster_goes_up_one_mode_at_a_time_and_down_any(cluster: Cluster) -> None:
@@ -138,6 +141,25 @@ def test_an_unknown_cluster_is_missing() -> None:
     with pytest.raises(Missing):
         standing.resume(cluster_id=9, actor_id=None, now=START)
     with pytest.raises(Missing):
-        standing.change_mode(
+        standing.set_mode(
             cluster_id=9, was=ClusterMode.QUOTA, mode=ClusterMode.OBSERVE, actor_id=None
         )
+
+
+def test_a_mode_our_account_has_no_rights_for_is_refused_by_name(cluster: Cluster) -> None:
+    lacking = [Right("create", "", "pods/eviction")]
+    with (
+        mock.patch.object(SimulatedCluster, "denied", return_value=lacking),
+        pytest.raises(Conflict, match="pods/eviction") as refused,
+    ):
+        change(cluster, "quota", "reclaim")
+    assert refused.value.code == "rights_missing"
+    change(cluster, "quota", "observe")
+
+
+def test_a_cluster_that_does_not_answer_goes_down_and_not_up(cluster: Cluster) -> None:
+    ports.forget(ports.simulated_file(cluster))
+    Cluster.objects.update(settings={"file": "gone.cluster"})
+    with pytest.raises(Conflict, match="cannot be asked"):
+        change(cluster, "quota", "reclaim")
+    change(cluster, "quota", "observe")
