@@ -34,6 +34,7 @@ def _terms(given: Mapping[str, str], tasks: int) -> dict[str, Any]:
         "save_seconds": _amount(given.get("save-seconds")),
         "restore_seconds": _amount(given.get("restore-seconds")),
         "last_saved_at": told_moment(given.get("saved-at")),
+        "first_step_at": told_moment(given.get("first-step-at")),
     }
 
 

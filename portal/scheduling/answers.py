@@ -79,6 +79,7 @@ def workload_in_full(found: WorkloadDetail, now: datetime) -> Answer:
             "admitted_at": found.admitted_at,
             "scheduled_at": row.scheduled_at,
             "ready_at": found.ready_at,
+            "first_step_at": found.first_step_at,
             "ended_at": row.ended_at,
         },
         "events": [asdict(event) for event in found.events],

@@ -88,6 +88,7 @@ class Workload(models.Model):
     admitted_at = models.DateTimeField(null=True)
     scheduled_at = models.DateTimeField(null=True)
     ready_at = models.DateTimeField(null=True)
+    first_step_at = models.DateTimeField(null=True, help_text="as the job itself reports it")
     ended_at = models.DateTimeField(null=True)
     preemptions = models.PositiveIntegerField(default=0)
     cluster_reason = models.CharField(max_length=40, blank=True, help_text="a cluster_* word")

@@ -72,6 +72,7 @@ class SeenWorkload:
     save_seconds: int | None = None
     restore_seconds: int | None = None
     last_saved_at: datetime | None = None
+    first_step_at: datetime | None = None
     ended: WorkloadState | None = None
     ended_at: datetime | None = None
     cluster_reason: str = ""

@@ -13,8 +13,8 @@ from portal.workloads.seen import SeenPod, SeenWorkload
 PLAIN = (
     "name", "owner_kind", "namespace", "person", "kind", "priority", "tasks", "min_tasks",
     "gpu_milli", "cpu_milli", "memory_mib", "preemptible", "duration_seconds", "save_seconds",
-    "restore_seconds", "last_saved_at", "submitted_at", "cluster_reason", "cluster_message",
-    "cluster_detail",
+    "restore_seconds", "last_saved_at", "first_step_at", "submitted_at", "cluster_reason",
+    "cluster_message", "cluster_detail",
 )  # fmt: skip
 WORKLOAD_FIELDS = (
     *PLAIN, "team_id", "user_id", "pool_id", "reservation_id", "state", "admitted_at",

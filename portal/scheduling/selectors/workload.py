@@ -66,6 +66,7 @@ class WorkloadDetail:
     cluster_message: str
     admitted_at: datetime | None
     ready_at: datetime | None
+    first_step_at: datetime | None
     seen_at: datetime
     events: tuple[EventRow, ...]
     placements: tuple[PlacementRow, ...]
@@ -99,7 +100,8 @@ def get_workload(
         preemptible=job.preemptible, duration_seconds=job.duration_seconds,
         reservation_id=job.reservation_id, preemptions=job.preemptions,
         cluster_reason=job.cluster_reason, cluster_message=job.cluster_message,
-        admitted_at=job.admitted_at, ready_at=job.ready_at, seen_at=job.seen_at,
+        admitted_at=job.admitted_at, ready_at=job.ready_at,
+        first_step_at=job.first_step_at, seen_at=job.seen_at,
         events=tuple(EventRow(event.at, event.state, event.why) for event in events),
         placements=tuple(_placement(pod) for pod in pods),
         decisions=tuple(list_decisions(access, workload_id=workload_id, zone=zone, now=now)),

@@ -218,3 +218,10 @@ def test_the_numbers_of_a_reason_stand_beside_its_word(pool: Pool) -> None:
     assert Workload.objects.get().cluster_detail == detail
     look(pool, replace(PODLESS, version="2"), minute=1)
     assert Workload.objects.get().cluster_detail == {}
+
+
+def test_a_job_may_say_itself_when_its_first_step_was(pool: Pool) -> None:
+    look(pool, RUNNING, minute=5)
+    assert Workload.objects.get().first_step_at is None
+    look(pool, replace(RUNNING, version="4", first_step_at=at(7)), minute=8)
+    assert Workload.objects.get().first_step_at == at(7)
