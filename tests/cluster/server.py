@@ -50,6 +50,8 @@ class Server:
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     logs: list[IO[bytes]] = field(default_factory=list)
     store_url: str = ""
+    more: tuple[str, ...] = ()
+    """Options for the scheduler and the controllers."""
 
     @property
     def url(self) -> str:
@@ -142,7 +144,7 @@ class Server:
             common += ["--controllers", "*,-node-lifecycle-controller,-taint-eviction-controller"]
             # Each controller under its own account, as kubeadm sets them up.
             common += ["--use-service-account-credentials"]
-        self._run(name, *common)
+        self._run(name, *common, *self.more)
 
     def _run(self, name: str, *arguments: str) -> None:
         log = (self.home / f"{name}.log").open("ab")

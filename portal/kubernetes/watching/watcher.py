@@ -33,7 +33,7 @@ GATHER_SECONDS = 0.4
 """So long changes are gathered before they are written together."""
 BATCH, CELLS = 100, 1000
 """Families, and pods whose use is written down, in one transaction: short enough that a change never waits two seconds behind others."""
-BEAT_SECONDS = 5.0
+BEAT_SECONDS = 2.0
 RETRY_SECONDS = 1.0
 KEEP_SECONDS = 2.0
 NO_ROOM = Room(())
