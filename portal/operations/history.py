@@ -11,7 +11,7 @@ from portal.common import clock
 from portal.common.models import ClockAnchor
 from portal.finance import services as finance
 from portal.inventory import services as inventory
-from portal.inventory.models import Cluster, ClusterKind, Pool
+from portal.inventory.models import Cluster, ClusterKind, ClusterMode, Pool
 from portal.kubernetes import ports
 from portal.kubernetes.simulated import building, slices
 from portal.operations import cycle, organisation, tenants
@@ -85,6 +85,15 @@ def _turns(begins: datetime, until: datetime) -> Iterator[datetime]:
     while now < until:
         now += next(step for within, step in STEPS if now >= until - within)
         yield now
+
+
+def set_mode(mode: ClusterMode) -> None:
+    """Let the portal do so much in the demo's cluster; in the last mode people wait to be let in."""
+    for row in Cluster.objects.all():
+        inventory.change_cluster(
+            cluster_id=row.pk, mode=mode, settings=row.settings,
+            stale_after_seconds=row.stale_after_seconds, actor_id=None,
+        )  # fmt: skip
 
 
 def go_on(*, real_at: datetime, speed: int) -> None:

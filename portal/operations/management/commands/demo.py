@@ -13,6 +13,7 @@ from django.db.migrations.loader import MigrationLoader
 
 from portal.common import clock
 from portal.common.models import ClockAnchor
+from portal.inventory.models import ClusterMode
 from portal.operations import history, organisation, running
 from portal.teams.models import User
 
@@ -28,6 +29,8 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument("--speed", type=int, default=60, help="organisation seconds a second")
         parser.add_argument("--only-make", action="store_true", help="make it, do not run it")
+        parser.add_argument("--mode", choices=ClusterMode.values, default="",
+                            help="how much the portal does in the cluster from now on")  # fmt: skip
 
     def handle(self, *args: Any, port: int, speed: int, only_make: bool, **options: Any) -> None:
         """Make, start, and stay until interrupted."""
@@ -39,6 +42,8 @@ class Command(BaseCommand):
             self._bring_database_up_to_date()
             if not ClockAnchor.objects.exists():
                 self._make(speed)
+            if options["mode"]:
+                history.set_mode(ClusterMode(options["mode"]))
             if not only_make:
                 running.web_and_loop(
                     port=port, speed=speed, say=self._say, greet=lambda: self._greet(speed)
