@@ -132,6 +132,7 @@ def a_reservation(
 
 def a_breach(workload: Workload, due_at: datetime) -> Breach:
     """A job that waits longer than its team was promised."""
+    assert workload.team is not None
     tier, _ = Tier.objects.get_or_create(
         name="gold", defaults={"target_wait_seconds": 1800, "created_at": LONG_AGO}
     )

@@ -5,9 +5,14 @@ Without an anchor the two are the same; a demo runs the first faster. Only doors
 everything below takes `now` as an argument.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 
 from portal.common.models import ClockAnchor
+
+_seen: ContextVar[dict[str, ClockAnchor | None] | None] = ContextVar("clock", default=None)
 
 _EPOCH, _SECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=1)
 
@@ -24,7 +29,7 @@ def now() -> datetime:
 
 def at(real: datetime) -> datetime:
     """The organisation's time at a real instant."""
-    anchor = ClockAnchor.objects.order_by("-id").first()
+    anchor = _newest()
     if anchor is None:
         return real
     return anchor.organisation_at + (real - anchor.real_at) * anchor.speed
@@ -32,12 +37,34 @@ def at(real: datetime) -> datetime:
 
 def speed() -> int:
     """Organisation seconds that pass in a real second."""
-    anchor = ClockAnchor.objects.order_by("-id").first()
+    anchor = _newest()
     return 1 if anchor is None else anchor.speed
+
+
+@contextmanager
+def remembered() -> Iterator[None]:
+    """Read the anchor once while one request is answered: all of it is on one clock."""
+    token = _seen.set({})
+    try:
+        yield
+    finally:
+        _seen.reset(token)
+
+
+def _newest() -> ClockAnchor | None:
+    seen = _seen.get()
+    if seen is None:
+        return ClockAnchor.objects.order_by("-id").first()
+    if "anchor" not in seen:
+        seen["anchor"] = ClockAnchor.objects.order_by("-id").first()
+    return seen["anchor"]
 
 
 def set_anchor(*, real_at: datetime, organisation_at: datetime, speed: int) -> None:
     """Let the organisation's time run from `organisation_at` at `speed` from `real_at` on."""
+    seen = _seen.get()
+    if seen is not None:
+        seen.clear()
     ClockAnchor.objects.create(real_at=real_at, organisation_at=organisation_at, speed=speed)
 
 

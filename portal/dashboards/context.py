@@ -97,8 +97,9 @@ class Frame:
     def waiting(self) -> int:
         """Requests this person may decide now, as the Requests page counts them."""
         access = access_of(self._request)
-        if not access.holds_anywhere(permissions.DECIDE):
-            return 0
+        known: int | None = getattr(self._request, "waiting_to_decide", None)
+        if known is not None or not access.holds_anywhere(permissions.DECIDE):
+            return known or 0
         return requests.count_to_decide(access=access, now=clock.now())
 
     @cached_property

@@ -15,6 +15,7 @@ from portal.inventory.selectors import CommitmentRow
 from portal.quotas import selectors
 from portal.quotas.selectors import QuotaRow
 from portal.teams import selectors as teams
+from portal.teams.selectors import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +89,14 @@ def list_bounds(
     return found
 
 
-def list_over_limit(*, now: datetime) -> list[Bound]:
+def list_over_limit(*, now: datetime, tree: Tree | None = None) -> list[Bound]:
     """Every stretch from now on in which a team's branch is promised more than its limit.
 
     A change is refused where it would make one; what still can is a team that moves into a branch
     with too little left. By pool, team and time; a bound of a pool carries its id.
     """
     window = Period(now, FOREVER)
-    tree = teams.get_tree(now=now)
+    tree = tree or teams.get_tree(now=now)
     quotas: dict[int, list[QuotaRow]] = {}
     for row in selectors.list_all(window):
         quotas.setdefault(row.pool_id, []).append(row)

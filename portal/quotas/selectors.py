@@ -119,9 +119,10 @@ def list_within(team_ids: Iterable[int], pool_id: int, window: Period) -> list[Q
     return [row_of(q) for q in _narrowed(rows, pool_id, team_ids)]
 
 
-def list_all(window: Period) -> list[QuotaRow]:
-    """Figures of all teams in all pools that hold at some time in the window."""
-    return [row_of(q) for q in _narrowed(Quota.objects.filter(valid_within(window)), None, None)]
+def list_all(window: Period, *, team_ids: Iterable[int] | None = None) -> list[QuotaRow]:
+    """Figures of these teams, or of all, in all pools that hold at some time in the window."""
+    rows = Quota.objects.filter(valid_within(window))
+    return [row_of(q) for q in _narrowed(rows, None, team_ids)]
 
 
 def _narrowed(

@@ -10,6 +10,7 @@ from portal.inventory.selectors import CommitmentRow, ConflictRow
 from portal.inventory.selectors.conflicts import Cause
 from portal.quotas import bounds
 from portal.teams import selectors as teams
+from portal.teams.selectors import Tree
 
 MOST_NAMED = 6
 
@@ -40,9 +41,9 @@ def in_words(row: ConflictRow, now: datetime) -> str:
     return " ".join([first % words, causes[row.cause] % words, _holders(row.commitments)])
 
 
-def over_limits(now: datetime) -> list[str]:
+def over_limits(now: datetime, tree: Tree | None = None) -> list[str]:
     """Branches that are promised more than their limit, each as a sentence."""
-    found = bounds.list_over_limit(now=now)
+    found = bounds.list_over_limit(now=now, tree=tree)
     if not found:
         return []
     names = teams.team_names()

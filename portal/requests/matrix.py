@@ -1,24 +1,25 @@
 """The matrix of quotas: teams down, pools across, sums against what there is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from portal.common.models import AuditEvent
 from portal.inventory import calendar
-from portal.inventory import selectors as inventory
-from portal.inventory.calendar import FOREVER, Period, Span
+from portal.inventory.calendar import FOREVER, Condition, Period, Span
 from portal.inventory.models import CommitmentKind
-from portal.inventory.selectors import PoolRow
+from portal.inventory.selectors import CommitmentRow, rows
 from portal.quotas import selectors as quotas
 from portal.quotas.selectors import QuotaRow
+from portal.requests import selectors
 from portal.requests.quota_figures import FIGURES
 from portal.teams import selectors as teams
 from portal.teams.models import User
 from portal.teams.permissions import ANY_ROLE, DECIDE
 from portal.teams.selectors import Access, TeamRow, Tree
 
+MAINTENANCE = Condition.MAINTENANCE
 NOTHING: Mapping[str, int | None] = {**dict.fromkeys(FIGURES, None), "guaranteed": 0}
 
 
@@ -59,7 +60,8 @@ class Sums:
 class Column:
     """A pool and the sums of all teams in it."""
 
-    pool: PoolRow
+    pool_id: int
+    pool: str
     sums: Sums
 
 
@@ -73,19 +75,20 @@ class Matrix:
 
 def read(*, access: Access, tree: Tree, now: datetime, team_ids: frozenset[int]) -> Matrix:
     """The matrix for these teams, of those whose branch the reader has a role in."""
-    pools = tuple(inventory.list_pools(now=now))
-    held = {(q.team_id, q.pool_id): q for q in quotas.list_quotas(at=now, team_ids=team_ids)}
+    pools, window = selectors.list_pool_names(), Period(now, FOREVER)
+    held: dict[tuple[int, int], QuotaRow] = {}
     later: dict[tuple[int, int], QuotaRow] = {}
-    for q in quotas.list_changes(after=now, team_ids=team_ids):
-        later.setdefault((q.team_id, q.pool_id), q)
+    for q in quotas.list_all(window, team_ids=team_ids):
+        (held if q.valid_from <= now else later).setdefault((q.team_id, q.pool_id), q)
+    sums = _sums_of_all([pool_id for pool_id, _name in pools], window, {})
     return Matrix(
-        columns=tuple(Column(pool, sums_of(pool_id=pool.id, from_at=now)) for pool in pools),
+        columns=tuple(Column(pool_id, name, sums[pool_id]) for pool_id, name in pools),
         lines=tuple(
             Line(
                 team,
                 tuple(
-                    Cell(team.id, p.id, p.name, held.get((team.id, p.id)), later.get((team.id, p.id)))
-                    for p in pools
+                    Cell(team.id, pk, name, held.get((team.id, pk)), later.get((team.id, pk)))
+                    for pk, name in pools
                 ),
             )
             for team in readable(access, tree)
@@ -104,10 +107,10 @@ def editable(access: Access, tree: Tree) -> list[TeamRow]:
     return _below_their_parents(teams.list_teams(access, roles=DECIDE, tree=tree), tree)
 
 
-def _below_their_parents(rows: list[TeamRow], tree: Tree) -> list[TeamRow]:
+def _below_their_parents(found: list[TeamRow], tree: Tree) -> list[TeamRow]:
     """In the order one reads a tree, each branch after its head."""
     place = {row.id: number for number, row in enumerate(tree.rows)}
-    return sorted(rows, key=lambda row: [place[team_id] for team_id in row.path])
+    return sorted(found, key=lambda row: [place[team_id] for team_id in row.path])
 
 
 def sums_of(*, pool_id: int, from_at: datetime, instead: Mapping[int, int] | None = None) -> Sums:
@@ -123,17 +126,39 @@ def least_left(
 
 
 def _sums(pool_id: int, window: Period, changed: Mapping[int, int]) -> Sums:
-    """The sums where the window is tightest."""
-    where = {"pool_id": pool_id, "from_at": window.from_at, "to_at": window.to_at}
-    rows = inventory.list_commitments(**where)
+    return _sums_of_all([pool_id], window, changed)[pool_id]
+
+
+def _sums_of_all(
+    pool_ids: Sequence[int], window: Period, changed: Mapping[int, int]
+) -> dict[int, Sums]:
+    """The sums of several pools, each where the window is tightest: four queries."""
+    lives = rows.get_lives(pool_ids, window)
+    held: dict[int, list[CommitmentRow]] = {pool_id: [] for pool_id in pool_ids}
+    for row in rows.get_commitments(pool_ids, window):
+        held[row.pool_id].append(row)
+    return {
+        pool_id: _tightest(
+            [s for life in lives.get(pool_id, []) for s in life.spans(without={MAINTENANCE})],
+            held[pool_id],
+            window,
+            changed,
+        )
+        for pool_id in pool_ids
+    }
+
+
+def _tightest(
+    nodes: list[Span], held: list[CommitmentRow], window: Period, changed: Mapping[int, int]
+) -> Sums:
     kept = [
-        row.hold for row in rows if row.kind is CommitmentKind.QUOTA and row.team_id not in changed
+        row.hold for row in held if row.kind is CommitmentKind.QUOTA and row.team_id not in changed
     ]
     wanted = [Span(window.from_at, window.to_at, gpus) for gpus in changed.values()]
-    booked = (r.hold for r in rows if r.kind is CommitmentKind.RESERVATION and r.adds)
+    booked = (r.hold for r in held if r.kind is CommitmentKind.RESERVATION and r.adds)
     part, (has, promised, reserved) = min(
         calendar.aligned(
-            inventory.capacity_steps(**where),
+            calendar.steps(nodes, window),
             calendar.steps([*kept, *wanted], window),
             calendar.steps(booked, window),
         ),
@@ -158,12 +183,12 @@ class Change:
 
 def list_told(*, team_id: int, pool_id: int) -> list[Change]:
     """Every change of a team's figures in a pool, newest first."""
-    rows = list(
+    lines = list(
         AuditEvent.objects.filter(
             action="quotas.changed", team_id=team_id, data__pool=pool_id
         ).order_by("-id")
     )
-    people = User.objects.in_bulk({row.actor_id for row in rows if row.actor_id})
+    people = User.objects.in_bulk({row.actor_id for row in lines if row.actor_id})
     return [
         Change(
             quota_id=row.target_id or 0,
@@ -175,7 +200,7 @@ def list_told(*, team_id: int, pool_id: int) -> list[Change]:
             request_id=row.data.get("request"),
             undoes=row.data.get("undoes"),
         )
-        for row in rows
+        for row in lines
     ]
 
 

@@ -21,7 +21,7 @@ class AboutForm(AskForm):
     """Something about a reservation: its team and pool are the reservation's."""
 
     moments = ("ends_at",)
-    needed = ("reservation", "ends_at", "reason")
+    needed: tuple[str, ...] = ("reservation", "ends_at", "reason")
 
     reservation = forms.TypedChoiceField(label=_("Reservation"), coerce=int, required=False)
     ends_at = moment(_("New end"))

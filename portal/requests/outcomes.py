@@ -103,11 +103,11 @@ def _approved(row: Request, now: datetime) -> str:
             return _("Approved: reservation R-%(id)s ends on %(when)s now.") % ends
         case RequestKind.GIVE_BACK:
             return _("Done: what is left of reservation R-%(id)s is free for others.") % words
-    begins = {**words, "when": formats.when(max(row.starts_at or now, row.decided_at or now), now)}
-    return (
-        _("Approved: %(gpus)s GPUs. Reservation R-%(id)s is on the calendar from %(when)s.")
-        % begins
-    )
+        case RequestKind.RESERVATION:
+            begins = max(row.starts_at or now, row.decided_at or now)
+            return _(
+                "Approved: %(gpus)s GPUs. Reservation R-%(id)s is on the calendar from %(when)s."
+            ) % {**words, "when": formats.when(begins, now)}
 
 
 def told_released(state: ReservationState) -> str:

@@ -179,6 +179,13 @@ def asked(row: Request, now: datetime) -> list[tuple[str, str]]:
             return pairs + _tier(row, now)
         case RequestKind.EXTENSION | RequestKind.GIVE_BACK:
             return pairs + _about(row, now)
+        case RequestKind.RESERVATION:
+            return pairs + _slot(row, now)
+
+
+def _slot(row: Request, now: datetime) -> list[tuple[str, str]]:
+    """GPUs from when until when."""
+    pairs: list[tuple[str, str]] = []
     shape = _("on each node %(gpus)s") % {"gpus": row.gpus_per_node}
     pairs.append((_("GPUs"), f"{words.gpus(row)}{f', {shape}' if row.gpus_per_node else ''}"))
     if row.source in Source.values:

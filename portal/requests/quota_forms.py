@@ -27,8 +27,10 @@ class FiguresForm(forms.Form):
     per_user_limit = whole(_("Limit per person"), 1)
     seen_id = forms.IntegerField(required=False, widget=forms.HiddenInput())
 
-    def __init__(self, *args: Any, team: TeamRow, **kwargs: Any) -> None:
-        super().__init__(*args, prefix=f"t{team.id}", **kwargs)
+    def __init__(
+        self, data: Mapping[str, Any] | None, *, team: TeamRow, initial: Mapping[str, Any]
+    ) -> None:
+        super().__init__(data, initial={**initial}, prefix=f"t{team.id}")
         self.team = team
         for name in FIGURES:
             # Its column and its row are its label: nothing else is said twice in a table.

@@ -42,7 +42,7 @@ class ApprovalForm(forms.Form):
         names = [(pool.id, pool.name) for pool in pools]
         self.fields["pool"].choices = [("", _("all pools")), *names]  # type: ignore[attr-defined]
 
-    def rule(self) -> dict[str, int | None]:
+    def rule(self) -> dict[str, Any]:
         """What was filled in, as the service takes it."""
         said = self.cleaned_data
         cost = said["min_cost"]

@@ -187,7 +187,7 @@ def approve(
         _not_above(granted, so_far)
     text = faulting.text_of(note, "note")
     if row.state == S.SUBMITTED and len(agreed) + 1 < row.approvals_needed:
-        _move(row, S.SUBMITTED, version, actor_id, stays=True)
+        _stay_submitted(row, version)
         _agree(row, actor_id, granted, text, now)
         _record("requests.agreed", row, actor_id, {"granted_gpus": granted})
         return _find(request_id)
@@ -324,17 +324,10 @@ def _move(
     to: RequestState | None,
     version: int | None,
     actor_id: int,
-    *,
-    stays: bool = False,
     **columns: object,
 ) -> None:
-    """Win the row or raise `Conflict`; `to` None changes a draft and leaves it one.
-
-    With `stays` it stays where it is, as while more people have to agree.
-    """
+    """Win the row or raise `Conflict`; `to` None changes a draft and leaves it one."""
     may_come_from = [S.DRAFT] if to is None else history.sources(to)
-    if stays:
-        may_come_from = [row.state]
     rows = Request.objects.filter(pk=row.pk, state__in=may_come_from)
     if version is not None:
         rows = rows.filter(version=version)
@@ -342,6 +335,15 @@ def _move(
         columns["state"] = to
     if not rows.update(version=F("version") + 1, **columns):
         raise history.lost(_find(row.pk), may_come_from)
+
+
+def _stay_submitted(row: Request, version: int | None) -> None:
+    """Win the row and leave it where it is, while more people have to agree."""
+    rows = Request.objects.filter(pk=row.pk, state=S.SUBMITTED)
+    if version is not None:
+        rows = rows.filter(version=version)
+    if not rows.update(version=F("version") + 1):
+        raise history.lost(_find(row.pk), [S.SUBMITTED])
 
 
 def _draft(asked: Asked, actor_id: int, now: datetime) -> Request:

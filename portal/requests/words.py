@@ -49,10 +49,13 @@ def what(row: Request, now: datetime) -> str:
             return _("%(id)s given back") % words
         case RequestKind.GIVE_BACK:
             return _("%(id)s given back on %(until)s") % words
-    if row.starts_at is None or row.ends_at is None:
-        return _("%(gpus)s GPUs of %(pool)s") % words
-    words["span"] = formats.span(row.starts_at, row.ends_at, now)
-    return _("%(gpus)s GPUs of %(pool)s, %(span)s") % words
+        case RequestKind.RESERVATION if row.starts_at is None or row.ends_at is None:
+            return _("%(gpus)s GPUs of %(pool)s") % words
+        case RequestKind.RESERVATION:
+            assert row.starts_at is not None
+            assert row.ends_at is not None
+            words["span"] = formats.span(row.starts_at, row.ends_at, now)
+            return _("%(gpus)s GPUs of %(pool)s, %(span)s") % words
 
 
 def has_lapsed(row: Request, now: datetime) -> bool:

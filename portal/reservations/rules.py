@@ -121,7 +121,9 @@ def _stacked(
     near = Reservation.objects.filter(
         team_id=team_id, pool_id=pool_id, state__in=TOOK_PLACE, starts_at__lte=ends_at + rest,
         ends_at__gte=starts_at - rest,
-    ).exclude(pk=without)  # fmt: skip
+    )  # fmt: skip
+    if without is not None:
+        near = near.exclude(pk=without)
     for row in near.order_by("starts_at", "id"):
         apart = max(row.starts_at - ends_at, starts_at - row.ends_at)
         if apart < rest or apart <= timedelta():

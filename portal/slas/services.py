@@ -98,7 +98,8 @@ def set_sla(
     tier = None if tier_id is None else Tier.objects.filter(pk=tier_id).first()
     if tier_id is not None and tier is None:
         raise Missing
-    rows = Sla.objects.filter(team_id=team_id, pool_id=pool_id)
+    of_team = Sla.objects.filter(team_id=team_id)
+    rows = of_team.filter(pool__isnull=True) if pool_id is None else of_team.filter(pool_id=pool_id)
     later = rows.filter(valid_from__gte=begins)
     replaced = list(later.values_list("tier_id", flat=True))
     later.delete()

@@ -13,7 +13,7 @@ from portal.requests import services as requests
 from portal.requests.models import Approval, Request, RequestState
 from portal.requests.services import Asked
 from portal.reservations import services as reservations
-from portal.reservations.models import Reservation, ReservationState
+from portal.reservations.models import Reservation, ReservationState, Source
 from portal.teams.models import Role
 from tests import builders
 from tests.portal.requests.world import World, a_draft, a_submitted, a_world, asked
@@ -181,7 +181,7 @@ def test_a_quota_cut_and_a_booking_within_the_guarantee_do_not_both_pass(
             valid_from=now, actor_id=world.admin.pk, now=now,
         ),
         lambda: reservations.hold(
-            team_id=world.vision.pk, pool_id=world.pool.pk, gpus=4, source="guarantee",
+            team_id=world.vision.pk, pool_id=world.pool.pk, gpus=4, source=Source.GUARANTEE,
             starts_at=now, ends_at=now + DAY, zone="UTC", actor_id=None, now=now,
         ),
     )  # fmt: skip

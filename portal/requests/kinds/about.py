@@ -18,9 +18,10 @@ COPIED = ("gpus", "gpus_per_node", "source")
 
 def reservation_of(row: Request) -> Reservation | None:
     """The reservation it is about, if it is the team's."""
-    return Reservation.objects.filter(
-        pk=row.about_id, team_id=row.team_id, pool_id=row.pool_id
-    ).first()
+    if row.about_id is None:
+        return None
+    own = Reservation.objects.filter(team_id=row.team_id, pool_id=row.pool_id)
+    return own.filter(pk=row.about_id).first()
 
 
 def _fault_of(held: Reservation | None, now: datetime) -> Faults:
@@ -140,14 +141,14 @@ class GiveBack:
         self, row: Request, granted_gpus: int, actor_id: int, now: datetime
     ) -> Mapping[str, int]:
         """Call it off before it has begun, end it now, or move its end."""
-        held = {"reservation_id": row.about_id or 0, "actor_id": actor_id, "now": now}
+        pk, found = row.about_id or 0, reservation_of(row)
         if row.ends_at is not None and row.ends_at > now:
-            reservations.shorten(ends_at=row.ends_at, **held)
-            return {"reservation_id": held["reservation_id"]}
-        found = reservation_of(row)
-        begun = found is not None and found.starts_at <= now
-        (reservations.give_back if begun else reservations.cancel)(**held)
-        return {"reservation_id": held["reservation_id"]}
+            reservations.shorten(reservation_id=pk, ends_at=row.ends_at, actor_id=actor_id, now=now)
+        elif found is not None and found.starts_at <= now:
+            reservations.give_back(reservation_id=pk, actor_id=actor_id, now=now)
+        else:
+            reservations.cancel(reservation_id=pk, actor_id=actor_id, now=now)
+        return {"reservation_id": pk}
 
 
 def _all(row: Request, granted_gpus: int | None) -> int:

@@ -30,8 +30,8 @@ class SlaChange:
     def faults(self, row: Request, now: datetime) -> Faults:
         """A tier nobody is given any more, and a time that has passed."""
         found: Faults = {}
-        offered = Tier.objects.filter(pk=row.tier_id, retired_at__isnull=True)
-        if row.tier_id is not None and not offered.exists():
+        offered = Tier.objects.filter(retired_at__isnull=True)
+        if row.tier_id is not None and not offered.filter(pk=row.tier_id).exists():
             found["tier"] = _("There is no such tier.")
         if row.starts_at is not None and row.starts_at < now - SLACK:
             found["starts_at"] = _("It begins in the past.")

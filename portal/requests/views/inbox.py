@@ -19,6 +19,7 @@ def inbox(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
     now, access = clock.now(), access_of(request)
     tree = teams.get_tree(now=now)
     waiting = selectors.count_to_decide(access=access, now=now)
+    request.waiting_to_decide = waiting  # type: ignore[attr-defined]  # the frame shows it too
     tab = pages.tab_of(request.GET.get("tab", ""), waiting, access)
     narrowed = RequestFilter(
         request.GET,

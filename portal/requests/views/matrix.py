@@ -39,7 +39,7 @@ def show(request: HttpRequest) -> HttpResponse:
     context = {
         "matrix": matrix.read(access=access, tree=tree, now=now, team_ids=shown),
         "page": page,
-        "over_limits": conflicts.over_limits(now),
+        "over_limits": conflicts.over_limits(now, tree),
         "may_edit": access.holds_anywhere(DECIDE),
         "may_ask": access.holds_anywhere(ASK),
         "all_teams": access.teams(DECIDE) is None,
@@ -53,7 +53,7 @@ def pool(request: HttpRequest, pool_id: int) -> HttpResponse:
     found, page = _pool(pool_id), _page_of(request, _editable(request))
     if request.method != "POST":
         return _form_page(request, found, page, _filled_in(page, pool_id))
-    form = quota_forms.form_of(page.object_list, zone=_zone(), data=request.POST)
+    form = quota_forms.form_of(list(page.object_list), zone=_zone(), data=request.POST)
     if not form.is_valid() or request.POST.get("do") != "save":
         return _form_page(request, found, page, form, status=200 if form.is_valid() else 422)
     try:
@@ -73,7 +73,7 @@ def pool(request: HttpRequest, pool_id: int) -> HttpResponse:
 def look(request: HttpRequest, pool_id: int) -> HttpResponse:
     """What the form as it stands would change; nothing is written."""
     found, page = _pool(pool_id), _page_of(request, _editable(request))
-    form = quota_forms.form_of(page.object_list, zone=_zone(), data=request.POST)
+    form = quota_forms.form_of(list(page.object_list), zone=_zone(), data=request.POST)
     return render(request, "requests/parts/effects.html", _seen(form, found))
 
 
@@ -137,7 +137,7 @@ def _filled_in(page: "Page[TeamRow]", pool_id: int) -> MatrixForm:
     now, ids = clock.now(), [team.id for team in page.object_list]
     held = {q.team_id: q for q in quotas.list_quotas(at=now, pool_id=pool_id, team_ids=ids)}
     return quota_forms.form_of(
-        page.object_list,
+        list(page.object_list),
         zone=_zone(),
         figures={team_id: quota_figures.of(held.get(team_id)) for team_id in ids},
         newest=quotas.newest_ids(pool_id=pool_id, team_ids=ids),

@@ -58,7 +58,7 @@ def sync(cluster: Cluster) -> SyncRun | None:
 
 def sync_to_the_end(cluster: Cluster) -> list[SyncRun]:
     """Sync until there is nothing to write."""
-    runs = []
+    runs: list[SyncRun] = []
     for _ in range(MOST_SYNCS):
         run = sync(cluster)
         if run is None:

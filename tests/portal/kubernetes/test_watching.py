@@ -1,10 +1,13 @@
 """A watcher keeps rows in step with a cluster, whatever happens on the way to it."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from portal.inventory import services as inventory
 from portal.inventory.models import Cluster, Node, NodeState
 from portal.kubernetes import services
 from portal.kubernetes.models import ReadMark
@@ -52,7 +55,7 @@ def rows() -> list[object]:
 def look_anew(cluster: Cluster) -> None:
     """List everything as it is, and nothing of what was."""
     ReadMark.objects.all().delete()
-    found = services.collect(cluster_id=cluster.pk, now=watched.datetime.now(watched.UTC))
+    found = services.collect(cluster_id=cluster.pk, now=datetime.now(UTC))
     assert found.error == ""
 
 
@@ -158,9 +161,9 @@ def test_a_namespace_that_changes_hands_takes_its_jobs_along(
     submit(server.store, "train")
     controllers.settle(server.store)
     with watching(cluster, server) as watch:
-        watched.inventory.register_namespace(
+        inventory.register_namespace(
             cluster_id=cluster.pk, name="vision", team_id=None,
-            now=watched.datetime.now(watched.UTC),
+            now=datetime.now(UTC),
         )  # fmt: skip
         watch.until(lambda: Workload.objects.get().team is None)
 
@@ -250,6 +253,11 @@ def test_a_kind_that_nobody_installed_keeps_no_other_waiting(
         pass
 
 
+def has_succeeded(name: str) -> bool:
+    """Whether the job is said to have."""
+    return states()[name] == WorkloadState.SUCCEEDED
+
+
 def test_clocks_that_disagree_change_nothing_but_the_times(
     server: ApiServer, cluster: Cluster
 ) -> None:
@@ -264,7 +272,7 @@ def test_clocks_that_disagree_change_nothing_but_the_times(
             controllers.finish(store, pod)
             controllers.settle(store)
             watch.in_step()
-            watch.until(lambda name=name: states()[name] == "succeeded")
+            watch.until(partial(has_succeeded, name))
         controllers.later(store, -skew)
     for row in LedgerEntry.objects.all():
         assert row.from_at < row.to_at

@@ -63,14 +63,15 @@ class Life:
         """Something, at a second of its own."""
         store = self.server.store
         self.time.go_on(self.chance.randint(1, 400))
-        match self.chance.choice(["submit", "submit", "finish", "delete", "fail"]):
+        how = self.chance.choice(["submit", "submit", "finish", "delete", "fail"])
+        match how:
             case "submit":
                 submit(store, f"job-{number}", self.chance.randint(1, 3), self.chance.randint(1, 3))
-            case "finish" | "fail" as how:
+            case "finish" | "fail":
                 running = [p for p in store.all("Pod") if p["status"].get("phase") == "Running"]
                 if running:
                     controllers.finish(store, self.chance.choice(running), failed=how == "fail")
-            case "delete":
+            case _:
                 jobs = store.all("Job")
                 if jobs:
                     store.delete(at("Job", self.chance.choice(jobs)["metadata"]["name"], "vision"))
@@ -169,10 +170,10 @@ def test_the_ledger_is_the_clusters_own_books_however_often_the_watcher_dies(
             life.happen(number * 10 + _)
         life.live()
     time.go_on(600)
-    life.watch = life.watch or watched.begin(cluster, server, beat_seconds=0.05)
-    life.watch.in_step()
-    life.watch.until(lambda: Cluster.objects.get().seen_at == time.now)
-    life.watch.leave()
+    last = life.watch or watched.begin(cluster, server, beat_seconds=0.05)
+    last.in_step()
+    last.until(lambda: Cluster.objects.get().seen_at == time.now)
+    last.leave()
     until = time.now - (time.now - datetime(1970, 1, 1, tzinfo=UTC)) % GRID
     assert ledger() == life.books(until)
     assert life.kills

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from portal.common import leases
+from portal.common.models import Lease
 from portal.inventory import services as inventory
 from portal.inventory.models import Cluster, ClusterKind, NamespaceOwner, Pool
 from portal.kubernetes import client
@@ -139,7 +140,7 @@ def begun(cluster: Cluster, latest: Callable[[], int], **settings: Any) -> Watch
     lease = leases.take(name=f"collect-{cluster.pk}", holder="watch test", seconds=60)
     if lease is None:
         # The one before was killed and its lease has not run out.
-        leases.Lease.objects.filter(name=f"collect-{cluster.pk}").update(holder="")
+        Lease.objects.filter(name=f"collect-{cluster.pk}").update(holder="")
         lease = leases.take(name=f"collect-{cluster.pk}", holder="watch test", seconds=60)
     assert lease is not None
     mark = ReadMark.objects.filter(cluster=cluster).first()

@@ -33,8 +33,8 @@ def _typed(world: World, **changed: Any) -> dict[str, Any]:
         }  # fmt: skip
     for name, value in changed.items():
         slug, _, figure = name.partition("_")
-        team = {"vision": world.vision, "speech": world.speech}.get(slug)
-        values[f"t{team.pk}-{figure}" if team else name] = value
+        found = {"vision": world.vision, "speech": world.speech}.get(slug)
+        values[name if found is None else f"t{found.pk}-{figure}"] = value
     return values
 
 

@@ -66,7 +66,7 @@ def test_an_admin_sets_what_a_pool_asks_and_it_binds_the_next_asking(
         services.save_draft(asked=asked(world, now), actor_id=world.lead.pk, now=now)
     assert "at most 2 hours" in wrong.value.fields["ends_at"]
     client.force_login(world.lead)
-    values = {
+    values: dict[str, Any] = {
         "team": world.vision.pk, "pool": world.pool.pk, "gpus": 1, "source": "pool", "zone": "UTC",
         "starts_at": f"{now + DAY:%Y-%m-%dT%H:%M}", "ends_at": f"{now + DAY + DAY:%Y-%m-%dT%H:%M}",
     }  # fmt: skip

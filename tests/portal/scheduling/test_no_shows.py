@@ -59,10 +59,11 @@ def test_one_that_somebody_came_for_stays(
     named: dict[str, Any] = {"reservation": booked} if came == "waits in it" else {}
     job = builders.a_workload(booked.team, pool, **named)
     if came != "waits in it":
-        over = {"closed_at": now + 10 * MINUTE} if came == "was counted to it" else {}
+        closed_at = now + 10 * MINUTE if came == "was counted to it" else None
         builders.a_pod(
-            job, pool.nodes.first(), scheduled_at=now + MINUTE, charged_to="reserved", **over
-        )
+            job, pool.nodes.first(), scheduled_at=now + MINUTE, charged_to="reserved",
+            closed_at=closed_at,
+        )  # fmt: skip
     assert no_shows.give_back_unused(now=now + 2 * HOUR) == 0
 
 

@@ -92,7 +92,10 @@ def test_the_past_cannot_change(now: datetime) -> None:
         give(team, tier, now, days=-1)
     with pytest.raises(Invalid, match="after it begins"):
         give(team, tier, now, until=now)
-    for wrong in ({"team_id": 987654}, {"tier_id": 987654}, {"pool_id": 987654}):
+    wrongs: tuple[dict[str, Any], ...] = (
+        {"team_id": 987654}, {"tier_id": 987654}, {"pool_id": 987654}
+    )  # fmt: skip
+    for wrong in wrongs:
         with pytest.raises(Missing):
             services.set_sla(
                 **{"team_id": team.pk, "pool_id": None, "tier_id": tier.pk, **wrong},
