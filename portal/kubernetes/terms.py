@@ -8,6 +8,8 @@ from portal.kubernetes.times import told_moment
 from portal.workloads.models import Kind
 
 PREFIX = "evenshare.io/"
+WHOLE = frozenset({"RayCluster", "RayJob", "JobSet", "TrainJob"})
+"""Kinds that start and stop whole: how many pods they have is theirs alone to say."""
 
 
 def read(owner: Manifest, tasks: int) -> dict[str, Any]:
@@ -17,7 +19,8 @@ def read(owner: Manifest, tasks: int) -> dict[str, Any]:
         for name, value in (owner["metadata"].get("annotations") or {}).items()
         if name.startswith(PREFIX)
     }
-    return _terms(given, tasks)
+    terms = _terms(given, tasks)
+    return {**terms, "min_tasks": None} if owner.get("kind") in WHOLE else terms
 
 
 def _terms(given: Mapping[str, str], tasks: int) -> dict[str, Any]:

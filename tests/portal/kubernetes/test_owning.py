@@ -209,3 +209,31 @@ def test_annotations_that_make_no_sense_count_as_not_said(said: dict[str, str]) 
     [plain] = see(thing("Job", "work", {"template": template(1)}))
     assert seen == plain
     assert seen.kind == Kind.BATCH
+
+
+def test_a_bare_pod_says_of_itself_what_a_job_says() -> None:
+    notes = {"evenshare.io/class": "interactive", "evenshare.io/duration": "600",
+             "evenshare.io/reservation": "R-7", "evenshare.io/preemptible": "false"}  # fmt: skip
+    gated = pod("bare", 1, annotations=notes)
+    gated["spec"] = {**gated["spec"], "schedulingGates": [{"name": "evenshare.io/admission"}]}
+    [seen] = see(pods=(gated,))
+    assert (seen.kind, seen.duration_seconds, seen.reservation_id, seen.preemptible) == (
+        Kind.INTERACTIVE, 600, 7, False,
+    )  # fmt: skip
+    assert (seen.owner_kind, seen.cluster_reason) == ("Pod", "cluster_gated")
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "least"),
+    [
+        ("Job", {"parallelism": 4, "completions": 4, "template": template(1)}, 2),
+        ("Deployment", {"replicas": 4, "template": template(1)}, 2),
+        ("RayCluster", RAY, None),
+        ("RayJob", {"rayClusterSpec": RAY}, None),
+    ],
+)
+def test_only_kinds_that_may_run_with_less_say_with_how_much(
+    kind: str, spec: dict[str, Any], least: int | None
+) -> None:
+    [seen] = see(thing(kind, "work", spec, annotations={"evenshare.io/min-tasks": "2"}))
+    assert seen.min_tasks == least
