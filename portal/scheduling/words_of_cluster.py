@@ -95,7 +95,7 @@ def _taint(facts: Facts) -> Sentence:
     if cordoned == nodes:
         return say(
             ngettext(
-                "The one node it may use **takes nothing new** (cordoned or not ready).",
+                "The %(nodes)s node it may use **takes nothing new** (cordoned or not ready).",
                 "All %(nodes)s nodes it may use **take nothing new** (cordoned or not ready).",
                 nodes,
             ),
@@ -103,7 +103,7 @@ def _taint(facts: Facts) -> Sentence:
         )
     return say(
         ngettext(
-            "The one node with the labels it asks for is **kept for other work** (taint).",
+            "The %(nodes)s node with the labels it asks for is **kept for other work** (taint).",
             "The %(nodes)s nodes with the labels it asks for are **kept for other work** (taints).",
             nodes,
         ),

@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from portal.common import clock
@@ -84,5 +83,5 @@ def _faults(form: JobForm) -> list[str]:
     found: list[str] = []
     for name, errors in form.errors.items():
         label: Any = form.fields[name].label if name in form.fields else ""
-        found += [_("%(field)s: %(fault)s") % {"field": label, "fault": one} for one in errors]
+        found += [f"{label}: {one}" for one in errors]
     return found

@@ -97,7 +97,7 @@ EXAMPLES: list[tuple[str, dict[str, object], str]] = [
     ("cluster_cpu_memory", {"lacks": "memory", "needs": 65536, "largest": 786432},
      "GPUs are free, but no such node has 64 GiB of memory left."),
     ("cluster_taint", {"nodes": 1, "cordoned": 0},
-     "The one node with the labels it asks for is kept for other work (taint)."),
+     "The 1 node with the labels it asks for is kept for other work (taint)."),
     ("cluster_taint", {"nodes": 3, "cordoned": 3},
      "All 3 nodes it may use take nothing new (cordoned or not ready)."),
     ("cluster_affinity", {"by": "labels"}, "No node has the labels its pods ask for."),
