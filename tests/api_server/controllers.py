@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
+from portal.kubernetes.places import PLACES
 from portal.kubernetes.pods import ENDED, condition, requests
 from portal.kubernetes.port import POOL
 from portal.kubernetes.quantities import devices
 from tests.api_server import refusals, rules
-from tests.api_server.places import OTHERS, PLACES, Target
+from tests.api_server.places import OTHERS, Target
 from tests.api_server.store import Manifest, Store
 
 

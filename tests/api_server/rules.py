@@ -65,6 +65,8 @@ def check_new(store: Store, target: Target, body: Manifest) -> None:
             _check_policy(store, target, body)
             _check_priority(store, target, body)
             _check_quotas(store, target, body)
+        case _:
+            """Everything else may be."""
 
 
 def check_change(target: Target, before: Manifest, after: Manifest) -> None:
@@ -83,6 +85,8 @@ def check_change(target: Target, before: Manifest, after: Manifest) -> None:
             was, now = before["spec"], after["spec"]
             if was.get("template") != now.get("template") and not was.get("suspend"):
                 raise refusals.invalid(target, "spec.template: Invalid value: field is immutable")
+        case _:
+            """Everything else may become anything."""
 
 
 def _check_quota(target: Target, body: Manifest) -> None:

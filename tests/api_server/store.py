@@ -210,7 +210,7 @@ class Store:
         if kept.item["metadata"].get("deletionTimestamp"):
             return kept.item
         gone = self.now() + self.skew + timedelta(seconds=seconds)
-        marked = {"deletionTimestamp": f"{gone:%Y-%m-%dT%H:%M:%SZ}"}
+        marked: Manifest = {"deletionTimestamp": f"{gone:%Y-%m-%dT%H:%M:%SZ}"}
         marked |= {"deletionGracePeriodSeconds": seconds} if target.kind == "Pod" else {}
         kept.item = {**kept.item, "metadata": {**kept.item["metadata"], **marked}}
         kept.stored.body = kept.item

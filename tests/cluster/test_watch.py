@@ -59,8 +59,8 @@ def test_a_job_is_followed_as_it_goes(world: World, vision: Team, cluster: Clust
         kit.create(job(vision.namespace, "train", tasks=2, suspend=True), world.tenant)
         watch.until(lambda: states() == {"train": "waiting"})
         kit.patch("Job", "train", {"spec": {"suspend": False}}, vision.namespace)
-        pods = wait_for(lambda: len(found := kit.find("Pod", vision.namespace)) == 2 and found)
-        names = [pod["metadata"]["name"] for pod in pods]
+        wait_for(lambda: len(kit.find("Pod", vision.namespace)) == 2)
+        names = [pod["metadata"]["name"] for pod in kit.find("Pod", vision.namespace)]
         for name in names:
             kubelet.run(kit, vision.namespace, name)
         watch.until(lambda: states() == {"train": "running"})
@@ -149,7 +149,7 @@ def alone(own: tuple[Server, Kit], db: None, tmp_path: Path) -> Cluster:
     """That server with a pool and a namespace of a team."""
     server, kit = own
     now = datetime.now(UTC)
-    settings = {"kubeconfig": str(server.kubeconfig)}
+    settings: dict[str, object] = {"kubeconfig": str(server.kubeconfig)}
     cluster = inventory.register_cluster(
         name="own", kind=ClusterKind.KUBERNETES, now=now, actor_id=None, settings=settings
     )

@@ -95,6 +95,8 @@ class Sight:
                 self.store.put(subject, change.item)
             case "DELETED":
                 self.store.remove(subject, change.item, told.at)
+            case _:
+                """A bookmark says only up to where all is told."""
         if subject in self._versions and change.version:
             self._versions[subject] = _number(change.version)
 

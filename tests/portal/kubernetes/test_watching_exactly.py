@@ -97,14 +97,18 @@ class Life:
         fuse = self.chance.choice([0, self.chance.randint(1, 60)])
         with connection.execute_wrapper(_Fuse(fuse)):
             try:
-                if self.watch is None:
-                    self.watch = watched.begin(self.cluster, self.server, beat_seconds=0.05)
-                self.watch.in_step()
+                self.last().in_step()
             except Killed:
                 self.kills += 1
                 if self.watch is not None:
                     self.watch.kill()
                 self.watch = None
+
+    def last(self) -> Watched:
+        """Whoever watches now, or a new one."""
+        if self.watch is None:
+            self.watch = watched.begin(self.cluster, self.server, beat_seconds=0.05)
+        return self.watch
 
     def books(self, until: datetime) -> dict[str, int]:
         """Seconds by pod."""
@@ -163,14 +167,13 @@ def test_the_ledger_is_the_clusters_own_books_however_often_the_watcher_dies(
     cluster = watched.a_cluster(server, tmp_path, nodes=4)
     life = Life(server, cluster, time, Random(seed))
     # What ended before anybody ever looked is in nobody's books but the cluster's.
-    life.watch = watched.begin(cluster, server, beat_seconds=0.05)
-    life.watch.in_step()
+    life.last().in_step()
     for number in range(STEPS):
         for _ in range(life.chance.randint(1, 3)):
             life.happen(number * 10 + _)
         life.live()
     time.go_on(600)
-    last = life.watch or watched.begin(cluster, server, beat_seconds=0.05)
+    last = life.last()
     last.in_step()
     last.until(lambda: Cluster.objects.get().seen_at == time.now)
     last.leave()
