@@ -66,12 +66,13 @@ test-cluster: $(DEV)
 
 # Long: every race forty times, a worker killed at thirty random points and after each of its writes.
 drills: $(DEV)
-	RACES=40 INTERLEAVINGS=500 KILLS=30 $(BIN)/python tests/with_services.py $(BIN)/pytest -q -n 2 tests/races tests/drills
+	RACES=40 INTERLEAVINGS=500 KILLS=30 $(BIN)/python tests/with_services.py $(BIN)/pytest -q -n 2 tests/races tests/drills tests/portal/kubernetes/test_watching_exactly.py
 
 bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks
 	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.portal_cycle
 	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.portal_sync
+	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.watching
 
 clean:
 	rm -rf $(VENV) var build *.egg-info
