@@ -30,7 +30,8 @@ SAME = frozenset({"Evenshare", "Kubernetes", "%(was)s → %(now)s", "GPU %(n)d: 
 """Names and bare placeholders, which read alike in every language."""
 LATIN = frozenset(
     {"GPU", "GPUs", "CPU", "CSV", "JSON", "KRW", "MIG", "GiB", "API", "KST", "R", "T", "G", "Kubernetes",
-     "kubeconfig", "Evenshare", "deploy", "kubernetes", "quota", "requests", "Ray", "RayCluster",
+     "kubeconfig", "Evenshare", "deploy", "kubernetes", "quota", "requests", "SLA", "Ray",
+     "RayCluster",
      "RayJob", "rayStartParams", "num", "gpu", "gpus", "Kueue", "ms", "manage", "py", "add",
      "cluster", "NAME", "FILE"}
 )  # fmt: skip
