@@ -49,12 +49,12 @@ def _to_come(
 ) -> Iterator[int]:
     """The node of each task that has no pod, at most as many as are missing in all."""
     tasks = sum(count for _node, count in admitted.placements)
-    missing = tasks - admitted.done - sum(held.values()) // unit
+    missing = tasks - sum(admitted.done.values()) - sum(held.values()) // unit
     for name, count in admitted.placements:
         machine = machines.get(name)
         if machine is None:
             continue
-        here = count - held.get(machine.pk, 0) // unit
+        here = count - admitted.done.get(name, 0) - held.get(machine.pk, 0) // unit
         for _ in range(max(0, min(here, missing))):
             missing -= 1
             yield machine.pk

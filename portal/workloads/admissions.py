@@ -1,8 +1,8 @@
 """Jobs that were let start: what they may hold from that instant on, whether their pods do or not."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.db import transaction
@@ -21,14 +21,14 @@ Placement = tuple[str, int]
 class Admitted:
     """An open admission: so many tasks of a job may be on these nodes since `at`.
 
-    `done` of them have run to their end since.
+    `done` says how many of them have run to their end since, by node.
     """
 
     id: int
     workload_id: int
     placements: tuple[Placement, ...]
     at: datetime
-    done: int = 0
+    done: Mapping[str, int] = field(default_factory=dict)
 
 
 def list_open(*, cluster_id: int) -> list[Admitted]:
@@ -46,17 +46,19 @@ def list_open(*, cluster_id: int) -> list[Admitted]:
     return [replace(one, done=done[one.workload_id]) for one in found]
 
 
-def _done(found: Sequence[Admitted]) -> dict[int, int]:
-    """How many pods of each job ended well since it was let start; not how many in all."""
+def _done(found: Sequence[Admitted]) -> dict[int, Counter[str]]:
+    """How many pods of each job ended well since it was let start, by node; not how many in all."""
     begun = {one.workload_id: one.at for one in found}
-    count: dict[int, int] = defaultdict(int)
+    count: dict[int, Counter[str]] = defaultdict(Counter)
     if begun:
         ended = Pod.objects.filter(
             workload__admissions__in=[one.id for one in found], closed_at__gte=min(begun.values()),
             why="", estimated=False,
         )  # fmt: skip
-        for workload_id, closed_at in ended.values_list("workload_id", "closed_at"):
-            count[workload_id] += closed_at is not None and closed_at >= begun[workload_id]
+        columns = ("workload_id", "node__name", "closed_at")
+        for workload_id, node, closed_at in ended.values_list(*columns):
+            if closed_at is not None and closed_at >= begun[workload_id]:
+                count[workload_id][node or ""] += 1
     return count
 
 

@@ -24,13 +24,14 @@ REFUSED = ("cluster_quota", "cluster_policy")
 
 
 def follow(asker: Asker, cluster: Cluster) -> None:
-    """Look after every open admission whose pods do not all hold their devices."""
+    """Look after every open admission with pods that are still to come."""
     if not asker.rehearses:
         admissions.end_of_closed(cluster_id=cluster.pk, now=asker.now)
     for admitted in admissions.list_open(cluster_id=cluster.pk):
         row = Admission.objects.select_related("workload__team", "pool").get(pk=admitted.id)
         held = _held(row)
-        if len(held) + admitted.done < row.tasks:
+        # A job of many tasks, few at a time, soon has more that are done than may run at once.
+        if not held or len(held) + sum(admitted.done.values()) < row.tasks:
             _look_after(asker, row, held)
 
 
