@@ -19,6 +19,7 @@ from portal.kubernetes import services
 from portal.kubernetes.models import ReadMark
 from portal.workloads.models import Workload
 from tests.api_server import controllers, serving
+from tests.api_server.faults import Fault
 from tests.api_server.serving import ApiServer
 from tests.portal.kubernetes import watched
 from tests.portal.kubernetes.watched import submit
@@ -116,6 +117,22 @@ def test_a_watcher_whose_lease_was_taken_writes_nothing_more_and_comes_back(
         assert not Workload.objects.exists()
         Lease.objects.filter(name=f"collect-{cluster.pk}").update(holder="", expires_at=None)
         wait_until(lambda: Workload.objects.exists(), "the job", 20)
+
+
+def test_a_watcher_that_gets_nowhere_lets_others_look(
+    committed_database: str, server: ApiServer, cluster: Cluster, tmp_path: Path
+) -> None:
+    # A cluster that may be listed but not watched.
+    server.script.add(Fault(watch=True, status=403, times=10**6))
+    short = {"EVENSHARE_LEASE_SECONDS": "3", "EVENSHARE_TICK_SECONDS": "4"}
+    with watcher(committed_database, tmp_path, **short):
+        wait_until(lambda: services.is_watched(cluster.pk), "it to try", 30)
+        wait_until(lambda: Cluster.objects.get(pk=cluster.pk).last_error, "why not", 30)
+        wait_until(lambda: not services.is_watched(cluster.pk), "it to give up", 30)
+        said = StringIO()
+        call_command("collect", stdout=said)
+        assert "a watcher" not in said.getvalue()
+        assert Cluster.objects.get(pk=cluster.pk).seen_at is not None
 
 
 @pytest.mark.django_db

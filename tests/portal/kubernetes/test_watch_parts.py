@@ -1,5 +1,6 @@
 """The parts of a watcher by themselves: what is kept of an object, what counts as known, patience."""
 
+import gzip
 import json
 import random
 from collections.abc import Iterator
@@ -160,6 +161,20 @@ def samples() -> Iterator[dict[str, Any]]:
                 yield item
 
 
+def unschedulable() -> Iterator[dict[str, Any]]:
+    """Pods a real scheduler had a reason for each to leave waiting."""
+    path = recorded.DATA / "unschedulable-pods.json.gz"
+    for number, entry in enumerate(json.loads(gzip.decompress(path.read_bytes()))["pods"]):
+        pod = entry["pod"]
+        about = {
+            "uid": str(number),
+            "resourceVersion": "1",
+            "creationTimestamp": "2026-11-30T18:00:00Z",
+        }
+        status = {"phase": "Pending", "conditions": [entry["condition"]]}
+        yield {"kind": "Pod", **pod, "metadata": {**pod["metadata"], **about}, "status": status}
+
+
 def looks(item: dict[str, Any], kept: Any) -> tuple[Any, Any]:
     """How an object reads whole and trimmed."""
     nodes = Listing(tuple(n for s, _, n in HISTORY if s.kind == "Node"), "")
@@ -173,7 +188,11 @@ def looks(item: dict[str, Any], kept: Any) -> tuple[Any, Any]:
 
 def test_whatever_is_read_of_an_object_is_kept() -> None:
     count = 0
-    for item in [*samples(), *(dict(item) for s, _, item in HISTORY if s.kind != "Node")]:
+    for item in [
+        *samples(),
+        *unschedulable(),
+        *(dict(item) for s, _, item in HISTORY if s.kind != "Node"),
+    ]:
         whole = deepcopy(item)
         whole.setdefault("apiVersion", "v1")
         count += 1
