@@ -13,6 +13,7 @@ from portal.kubernetes import services as kubernetes
 from portal.kubernetes.client import connect
 from portal.kubernetes.models import Stop, StopState
 from portal.reservations import services as reservations
+from portal.reservations.models import Source
 from portal.scheduling import services as scheduling
 from portal.workloads.models import Admission, WorkloadState
 from tests.cluster import kubelet
@@ -156,7 +157,7 @@ def test_changing_the_class_is_refused(lab: Lab, running: str) -> None:
 def test_naming_a_reservation_of_another_team_is_refused(lab: Lab) -> None:
     held = reservations.hold(
         team_id=lab.speech.row.pk, pool_id=Pool.objects.get(name="h100").pk, gpus=2,
-        gpus_per_node=None, source="guarantee", starts_at=lab.now,
+        gpus_per_node=None, source=Source.GUARANTEE, starts_at=lab.now,
         ends_at=lab.now + timedelta(hours=1), zone="UTC", purpose="", request_id=None,
         actor_id=None, now=lab.now,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ class Lab:
         for _ in range(number):
             self.turn()
 
-    def submit(self, name: str, gpus: int = 1, **more: object) -> None:
+    def submit(self, name: str, gpus: int = 1, **more: Any) -> None:
         self.port.submit(world.a_spec(name, gpus=gpus, **more))
 
     def job(self, name: str) -> Manifest:

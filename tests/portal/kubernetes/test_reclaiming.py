@@ -67,7 +67,7 @@ class Lab:
         self.decide()
         assert self.carry().error == ""
 
-    def submit(self, name: str, **more: object) -> None:
+    def submit(self, name: str, **more: Any) -> None:
         self.port.submit(world.a_spec(name, gpus=8, **more))
 
     def want_it_back(self) -> Standing:
@@ -162,7 +162,8 @@ def test_a_victim_that_changed_between_look_and_ask_is_asked_again(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     victim = lab.want_it_back().workload.name
-    real, lost = SimulatedCluster.patch, []
+    real = SimulatedCluster.patch
+    lost: list[Any] = []
 
     def race(self: SimulatedCluster, *key: Any, **how: Any) -> Manifest:
         if not lost:

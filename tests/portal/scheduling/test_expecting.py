@@ -13,7 +13,7 @@ from portal.scheduling.reading import PodRow, WorkloadRow
 from portal.scheduling.selectors.room import free_gpu_milli
 from portal.workloads import admissions
 from portal.workloads.admissions import Admitted
-from portal.workloads.models import Pod, Workload, WorkloadState
+from portal.workloads.models import Admission, Pod, Workload, WorkloadState
 from tests import builders
 
 NOW = builders.LONG_AGO + timedelta(days=3)
@@ -28,12 +28,17 @@ def pool(db: None) -> Pool:
     return pool
 
 
-def let_start(work: Workload, pool: Pool, *places: tuple[str, int], tick: int = 1) -> None:
-    """Write down that it may start."""
-    assert admissions.let_start(
+def ask(work: Workload, pool: Pool, *places: tuple[str, int], tick: int = 1) -> Admission | None:
+    """Write down that it may start, if it may."""
+    return admissions.let_start(
         workload_id=work.pk, pool_id=pool.pk, tick_id=tick, placements=places,
         charged_to="guaranteed", now=NOW,
     )  # fmt: skip
+
+
+def let_start(work: Workload, pool: Pool, *places: tuple[str, int], tick: int = 1) -> None:
+    """Write down that it may start."""
+    assert ask(work, pool, *places, tick=tick)
 
 
 def a_job(pool: Pool, gpus: int = 8, tasks: int = 1) -> Workload:
@@ -71,13 +76,11 @@ def test_nobody_is_let_start_twice_or_by_a_tick_that_was_heeded(pool: Pool) -> N
     first, _second = names(pool)
     work = a_job(pool)
     let_start(work, pool, (first, 1), tick=5)
-    asked = {"workload_id": work.pk, "pool_id": pool.pk, "placements": [(first, 1)],
-             "charged_to": "guaranteed", "now": NOW}  # fmt: skip
-    assert admissions.let_start(**asked, tick_id=6) is None
+    assert ask(work, pool, (first, 1), tick=6) is None
     assert admissions.end(workload_id=work.pk, why="preempted", now=NOW)
     assert not admissions.end(workload_id=work.pk, why="preempted", now=NOW)
-    assert admissions.let_start(**asked, tick_id=5) is None
-    assert admissions.let_start(**asked, tick_id=6) is not None
+    assert ask(work, pool, (first, 1), tick=5) is None
+    assert ask(work, pool, (first, 1), tick=6) is not None
 
 
 def test_tasks_that_ran_to_their_end_hold_nothing_any_more(pool: Pool) -> None:
