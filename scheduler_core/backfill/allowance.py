@@ -65,6 +65,7 @@ class Allowance:
         self._state = state
         self._terms = terms
         self._steps: dict[Key, Steps] = {}
+        self._limiting: dict[int, set[int]] = {}
         self._known_rules: dict[object, list[_Rule]] = {}
         self._held: dict[tuple[int, int], list[Held]] = {}
         for held in state.running.values():
@@ -151,15 +152,27 @@ class Allowance:
         team = self._state.tree.index[workload.team]
         reservation = self._state.reservations.get(workload.reservation or "")
         fences = reservation is None or reservation.source != "guarantee"
-        key = (team, pool, guaranteed, workload.user, fences)
+        user = workload.user if team in self._limits_people(pool) else None
+        key = (team, pool, guaranteed, user, fences)
         rules = self._known_rules.get(key)
         if rules is None:
             rules = self._known_rules[key] = [
                 _Rule(self.steps(name), ceilings)
-                for name, ceilings in self._ceilings(team, pool, workload.user, guaranteed, fences)
+                for name, ceilings in self._ceilings(team, pool, user, guaranteed, fences)
                 if any(most is not None for most in ceilings)
             ]
         return rules
+
+    def _limits_people(self, pool: int) -> set[int]:
+        """Return the teams that ever limit what one person may use."""
+        if pool not in self._limiting:
+            books = [self._terms.book(pool, moment) for moment in self._terms.moments]
+            self._limiting[pool] = {
+                team
+                for team in range(len(self._state.tree))
+                if any(book.terms.per_user[team] is not None for book in books)
+            }
+        return self._limiting[pool]
 
     def _ceilings(
         self, team: int, pool: int, user: str | None, guaranteed: bool, fences: bool

@@ -34,17 +34,16 @@ class Holes:
         self._size = size
         self._rows: list[list[_Row]] = [[([], [], _NEVER)] * levels for _ in range(size)]
         self._open: Ints = np.full((levels, size), _NEVER, dtype=np.int64)
-        self._make(_SPARE)
+        self._width = _SPARE
+        self._begin: Ints = np.zeros((levels, size, _SPARE), dtype=np.int64)
+        self._length: Ints = np.full((levels, size, _SPARE), -1, dtype=np.int64)
 
-    def _make(self, width: int) -> None:
-        """Lay the table out anew with room for so many holes a node and level."""
-        self._width = width
-        shape = (self.levels, self._size, width)
-        self._begin: Ints = np.zeros(shape, dtype=np.int64)
-        self._length: Ints = np.full(shape, -1, dtype=np.int64)
-        for node, rows in enumerate(self._rows):
-            for level, row in enumerate(rows):
-                self._write(node, level, row)
+    def _widen(self, more: int) -> None:
+        """Make room for so many holes more, of each node and level."""
+        self._width += more
+        shape = (self.levels, self._size, more)
+        self._begin = np.concatenate((self._begin, np.zeros(shape, dtype=np.int64)), axis=2)
+        self._length = np.concatenate((self._length, np.full(shape, -1)), axis=2)
 
     def set_row(self, node: int, times: Sequence[int], units: Sequence[int]) -> None:
         """Take over a node's steps: from each of the times on so many units are free."""
@@ -52,8 +51,7 @@ class Holes:
         before, self._rows[node] = self._rows[node], rows
         widest = max(len(row[0]) for row in rows)
         if widest > self._width:
-            self._make(widest + _SPARE)
-            return
+            self._widen(widest - self._width + _SPARE)
         for level, row in enumerate(rows):
             if row != before[level]:
                 self._write(node, level, row)
