@@ -8,6 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
+from redis import Redis
 
 from portal.common import clock
 from portal.kubernetes import services as kubernetes
@@ -139,6 +140,8 @@ def test_queues_are_judged_by_when_a_worker_last_answered_beat(
     settings: Settings, broker: str, now: datetime
 ) -> None:
     settings.BROKER = broker
+    # What other tests asked for may still wait there.
+    Redis.from_url(broker).flushdb()
     assert _says(checks.broker, now) == [(Level.GOOD, "answers")]
     assert _says(checks.workers, now) == [(Level.BAD, "was never served")] * 2
     heartbeats.note(queue="clusters", now=now - timedelta(seconds=20))
