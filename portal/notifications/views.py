@@ -16,7 +16,9 @@ from portal.notifications import selectors, services, words
 from portal.notifications.forms import HookForm, WishesForm
 from portal.notifications.kinds import KINDS
 from portal.teams import selectors as teams
+from portal.teams.middleware import access_of
 from portal.teams.models import User
+from portal.teams.permissions import DECIDE
 
 PAGE = 50
 
@@ -41,6 +43,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
         "kind": kind,
         "kinds": KINDS,
         "count": selectors.count_unread(user_id=user_id),
+        "may_tell_others": access_of(request).holds(DECIDE),
     }
     return render(request, "notifications/inbox.html", context)
 
