@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from portal.kubernetes.admitting import shaping
 from portal.kubernetes.admitting.orders import Orders
+from tests.portal.kubernetes import test_manifests_against_schemas as schemas
 
 GPU = "nvidia.com/gpu"
 ORDERS = Orders(
@@ -126,6 +127,24 @@ def test_a_pod_goes_to_its_node_and_keeps_the_gates_of_others() -> None:
     assert not shaping.is_gated(after)
     terms = after["spec"]["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
     assert terms == on("n2")
+
+
+def test_what_is_let_start_stopped_and_shrunk_is_as_the_servers_schemas_say() -> None:
+    worker = {"spec": {"containers": [{"name": "w", "resources": {"limits": {GPU: "2"}}}]}}
+    head = {"spec": {"containers": [{"name": "h"}]}}
+    group = {"groupName": "w", "replicas": 2, "minReplicas": 0, "maxReplicas": 2}
+    inner = {
+        "headGroupSpec": {"template": head, "rayStartParams": {}},
+        "workerGroupSpecs": [{**group, "rayStartParams": {}, "template": worker}],
+    }
+    ray = {**a_job(), "apiVersion": "ray.io/v1", "kind": "RayJob",
+           "spec": {"suspend": True, "rayClusterSpec": inner}}  # fmt: skip
+    pod = {"schedulingGates": [{"name": "evenshare.io/admission"}]}
+    for before in (a_job(), a_job(pod=pod), ray):
+        runs = shaping.started(before, ORDERS)
+        schemas.check(runs)
+        schemas.check(shaping.stopped(runs))
+    schemas.check(shaping.shrunk(a_job(), 1))
 
 
 plain = st.recursive(
