@@ -32,6 +32,7 @@ class SyncRun(models.Model):
 
     The row stands before the first write: what its worker may not live to tell, the next one reads
     from the cluster. `intended` and `writes` count objects: those it meant to write, those it wrote.
+    Kept for 400 days.
     """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="sync_runs")

@@ -7,7 +7,7 @@ not at all, so an object whose every field is as intended was written.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -20,6 +20,8 @@ from portal.kubernetes.models import Drift, SyncRun, SyncState, SyncWrite
 from portal.kubernetes.port import Manifest
 
 BATCH = 500
+KEPT = timedelta(days=400)
+"""How long a sync and its changes are kept, as long as the ticks they follow."""
 FIELD = 200
 """How much of a field's name is kept."""
 
@@ -64,7 +66,14 @@ def end(
     row.save()
     if not outcome.failure:
         _follow(row.cluster_id, outcome.drifts, now)
+    _forget(now - KEPT)
     return row
+
+
+def _forget(before: datetime) -> None:
+    """Let go of the oldest syncs past their time; each new one makes room for itself so."""
+    oldest = SyncRun.objects.order_by("id").values_list("pk", "at")[:BATCH]
+    SyncRun.objects.filter(pk__in=[pk for pk, at in oldest if at < before]).delete()
 
 
 @transaction.atomic

@@ -125,6 +125,17 @@ def test_what_was_refused_is_no_change_of_the_run(
     assert "evenshare-total" not in {key[2] for key in told(run)}
 
 
+def test_syncs_past_their_time_are_let_go_with_the_next_that_writes(cluster: Cluster) -> None:
+    first = sync(cluster, 1)
+    assert first is not None
+    a_tick(cluster, 2, fence=4, a100=(7, 4))
+    second = sync(cluster, 399 * 24 * 60)
+    a_tick(cluster, 401 * 24 * 60, fence=5, a100=(8, 4))
+    third = sync(cluster, 402 * 24 * 60)
+    assert list(SyncRun.objects.order_by("id")) == [second, third]
+    assert not SyncWrite.objects.filter(run_id=first.pk).exists()
+
+
 def test_a_paused_writer_that_was_closed_by_another_tells_what_it_wrote_all_the_same(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
