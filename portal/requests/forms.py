@@ -132,6 +132,14 @@ class AskForm(NeedingForm):
             **values,
         )  # fmt: skip
 
+    def first_choices(self) -> dict[str, Any]:
+        """What stands first where something has to be chosen, for a form nobody has filled in."""
+        found: dict[str, Any] = {}
+        for name in ("team", "pool", "reservation"):
+            choices = list(getattr(self.fields.get(name), "choices", ()))
+            found[name] = next((value for value, _label in choices if value), "")
+        return found
+
     @property
     def has_choices(self) -> bool:
         """Whether there is anything to ask it for."""

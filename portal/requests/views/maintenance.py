@@ -23,7 +23,7 @@ from portal.inventory import selectors as inventory
 from portal.inventory import services
 from portal.inventory.selectors import ConflictRow
 from portal.requests import conflicts, local_times, pages
-from portal.requests.forms import moment
+from portal.requests.forms import NeedingForm, moment
 from portal.teams.middleware import access_of
 from portal.teams.models import User
 from portal.teams.permissions import DECIDE
@@ -32,8 +32,10 @@ AHEAD = timedelta(days=92)
 BEHIND = timedelta(days=7)
 
 
-class PlanForm(forms.Form):
+class PlanForm(NeedingForm):
     """Work on some nodes, from when until when."""
+
+    needed = ("starts_at", "ends_at")
 
     nodes = forms.TypedMultipleChoiceField(
         label=gettext_lazy("Nodes"), coerce=int, widget=forms.SelectMultiple(attrs={"size": 8})

@@ -61,7 +61,8 @@ def _ask(request: HttpRequest, kind: RequestKind) -> HttpResponse:
         return done or _page(request, form, status=422)
     zone = timezone.get_current_timezone_name()
     given = {name: value for name, value in request.GET.dict().items() if value}
-    return _page(request, _form(request, kind, {"zone": zone, **given}))
+    first = _form(request, kind, {}).first_choices()
+    return _page(request, _form(request, kind, {"zone": zone, **first, **given}))
 
 
 @require_http_methods(FORM_PAGES)
