@@ -24,6 +24,8 @@ from portal.requests.models import Request
 from portal.requests.services import Asked
 from portal.reservations.models import Reservation
 from portal.scheduling.models import Tick
+from portal.slas import services as slas
+from portal.slas.models import Breach
 from portal.teams.models import Team, User
 from portal.workloads.models import Workload, WorkloadState
 from scheduler_core.traces import Job, Node
@@ -54,11 +56,24 @@ def make() -> dict[str, object]:
     cycle.turn(cluster_id=cluster.pk, now=BEGINS)
     organisation.promise_quotas(cluster=cluster, now=BEGINS, actor_id=admin.pk)
     organisation.set_rates(cluster=cluster, now=BEGINS, actor_id=admin.pk)
+    _promise_waits(admin)
     _live(cluster, BEGINS, NOON)
     _ask(people)
     _drift(cluster)
     _begin_at(NOON)
     return {"ids": _ids()}
+
+
+def _promise_waits(admin: User) -> None:
+    """Vision's jobs start within ten minutes, or somebody answers for it."""
+    tier = slas.create_tier(
+        name="Gold", target_wait_seconds=600, answer_seconds=8 * HOUR, actor_id=admin.pk,
+        now=BEGINS,
+    )  # fmt: skip
+    slas.set_sla(
+        team_id=Team.objects.get(slug="vision").pk, pool_id=None, tier_id=tier.pk,
+        valid_from=BEGINS, actor_id=admin.pk, now=BEGINS,
+    )  # fmt: skip
 
 
 def _drift(cluster: Cluster) -> None:
@@ -200,4 +215,7 @@ def _ids() -> dict[str, list[object]]:
             Drift.objects.filter(closed_at=None).order_by("id").values_list("pk", flat=True)
         ),
         "month": ["2026-11"],
+        "team_id": [Team.objects.get(slug="vision").pk],
+        "pool_id": [Pool.objects.order_by("id").values_list("pk", flat=True)[0]],
+        "breach_id": list(Breach.objects.order_by("id").values_list("pk", flat=True)[:1]),
     }

@@ -26,10 +26,12 @@ NARROW = ViewportSize(width=390, height=844)
 NO_PAGES = (
     "api-", "check", "submit", "cancel", "approve", "reject", "release", "comment", "snapshot",
     "statement-csv", "new-job-check", "new-job-yaml", "preferences", "live", "ready", "admin-login",
+    "quota-effects", "quota-undo", "rules-save", "maintenance-plan", "maintenance-effects",
+    "maintenance-cancel", "feed-revoke", "calendar",
 )  # fmt: skip
 MORE = {
     "dashboards:queue": ("?state=running", "?state=ended"),
-    "requests:reserve": ("?span=week",),
+    "requests:reserve": ("?span=week", "?span=month"),
 }
 
 
@@ -48,6 +50,9 @@ def _routes() -> Iterator[tuple[str, list[str]]]:
 def _addresses(name: str, arguments: list[str], ids: dict[str, list[Any]]) -> Iterator[str]:
     if not arguments:
         yield from (f"{reverse(name)}{more}" for more in ("", *MORE.get(name, ())))
+        return
+    if len(arguments) > 1:
+        yield reverse(name, kwargs={argument: ids[argument][0] for argument in arguments})
         return
     (argument,) = arguments
     yield from (reverse(name, kwargs={argument: value}) for value in ids[argument])
