@@ -11,6 +11,7 @@ from scheduler_core.placement import Placement, fit
 from scheduler_core.reclaim import Board, Gate, Reclaim, Taken
 from scheduler_core.scratch import Held, Rules, Spot, State
 
+
 @dataclass(frozen=True, slots=True)
 class Started:
     """A start of this cycle: who must be gone first, and whether it passed work that waits."""
@@ -46,6 +47,7 @@ class Walk:
         self._may_displace = False
         self._queue: Queue | None = None
         self._unplanned: list[Workload] = []
+        self._failed: dict[object, tuple[int, int]] = {}
         self._remembered: tuple[tuple[str, int, int], Planned | None] | None = None
 
     @property
@@ -80,6 +82,7 @@ class Walk:
         state = self._state
         queue = self._queue = Queue(self._order, state.waiting.values(), state.tree)
         self.notes.clear()
+        self._failed.clear()
         self._blocked.clear()
         self._passed.clear()
         self._planned_pools.clear()
@@ -160,33 +163,73 @@ class Walk:
 
     def _reclaim(self, workload: Workload) -> bool:
         """Make others go for the workload in the first of its pools where that is allowed."""
+        return any(
+            pool not in self._blocked
+            and self._explainer.can_ever_run(workload, pool)
+            and self._reclaim_in(workload, pool)
+            for pool in self._state.pools_for(workload)
+        )
+
+    def _reclaim_in(self, workload: Workload, pool: int) -> bool:
+        """Look for victims in one pool, unless all that matters is as when there were none."""
+        kind = self._kind(workload, pool)
+        failed = self._failed.get(kind)
+        if failed is not None and failed[0] == self._state.version:
+            self._note_protected(workload, failed[1])
+            return False
+        search = Reclaim(
+            self._state, self._order, self._boards[pool], workload, pool, self._firm_starts
+        )
+        if self._take_from(workload, pool, search):
+            return True
+        protected = search.protected()
+        self._note_protected(workload, protected)
+        if search.refused is not None:
+            cost, benefit = search.refused
+            self._note(workload).add(
+                "not_worth_preempting",
+                cost_gpu_seconds=-(-cost // 1000),
+                benefit_gpu_seconds=benefit // 1000,
+            )
+        elif workload.id not in self._state.stopping and not search.is_personal():
+            self._failed[kind] = self._state.version, protected
+        return False
+
+    def _kind(self, workload: Workload, pool: int) -> object:
+        """Return what is alike for all work that would search for victims in the same way."""
+        state = self._state
+        limited = state.books[pool].terms.per_user[state.tree.index[workload.team]] is not None
+        return (
+            pool,
+            workload.team,
+            state.shape(workload),
+            workload.priority,
+            workload.preemptible,
+            workload.duration_seconds,
+            workload.reservation,
+            workload.checkpoint,
+            workload.user if limited else None,
+        )
+
+    def _take_from(self, workload: Workload, pool: int, search: Reclaim) -> bool:
+        """Stop victims and start the workload if the search finds any."""
         state = self._state
         promised = state.stopping.get(workload.id, [])
-        planned = self._planned_for_gate(workload) if promised else None
-        for pool in state.pools_for(workload):
-            if pool in self._blocked or not self._explainer.can_ever_run(workload, pool):
-                continue
-            search = Reclaim(
-                state, self._order, self._boards[pool], workload, pool, self._firm_starts
+        if not promised and search.is_hopeless():
+            return False
+        self._catch_up()
+        planned = None if search.within else self._planned_for_gate(workload)
+        with state.attempt() as attempt:
+            for held in promised:
+                state.release(held)
+            taken = search.find(
+                partial(self._fits, workload, pool), partial(self._gate, workload, planned)
             )
-            if not promised and search.is_hopeless():
-                self._note_refusal(workload, search)
-                continue
-            self._catch_up()
-            if not search.within and planned is None:
-                planned = self._planned_for_gate(workload)
-            with state.attempt() as attempt:
-                for held in promised:
-                    state.release(held)
-                taken = search.find(
-                    partial(self._fits, workload, pool), partial(self._gate, workload, planned)
-                )
-                if taken is not None:
-                    after = [held.workload.id for held in promised]
-                    self._take_over(workload, pool, taken, after)
-                    attempt.keep()
-                    return True
-            self._note_refusal(workload, search)
+            if taken is not None:
+                after = [held.workload.id for held in promised]
+                self._take_over(workload, pool, taken, after)
+                attempt.keep()
+                return True
         return False
 
     def _planned_for_gate(self, workload: Workload) -> Planned | None:
@@ -232,18 +275,12 @@ class Walk:
         del self.started[name]
         self._undone[name] = by
 
-    def _note_refusal(self, workload: Workload, search: Reclaim) -> None:
-        note = self.notes.setdefault(workload.id, Note())
-        protected = search.protected()
-        if protected:
-            note.add("protected_by_min_runtime", workloads=protected)
-        if search.refused is not None:
-            cost, benefit = search.refused
-            note.add(
-                "not_worth_preempting",
-                cost_gpu_seconds=-(-cost // 1000),
-                benefit_gpu_seconds=benefit // 1000,
-            )
+    def _note(self, workload: Workload) -> Note:
+        return self.notes.setdefault(workload.id, Note())
+
+    def _note_protected(self, workload: Workload, count: int) -> None:
+        if count:
+            self._note(workload).add("protected_by_min_runtime", workloads=count)
 
     def _earliest(self, workload: Workload) -> Planned | None:
         """Return the start the policy lets the workload plan, or None; remembered for its turn."""
@@ -274,12 +311,11 @@ class Walk:
 
     def _leave(self, workload: Workload) -> None:
         """Leave the workload waiting, with its plan; where heads block, it blocks its pools."""
-        note = self.notes.setdefault(workload.id, Note())
         by = self._undone.get(workload.id)
         if by is not None:
-            note.add("evicted", **self._named(by, workload))
+            self._note(workload).add("evicted", **self._named(by, workload))
         for pool in self._open_pools(workload):
-            self._note_time(workload, pool, note)
+            self._note_time(workload, pool)
             self._passed.add(pool)
             if self._head_blocks:
                 self._blocked.setdefault(pool, workload)
@@ -310,12 +346,12 @@ class Walk:
             for pool in pools:
                 self._planned_pools.setdefault(pool, self._state.now)
 
-    def _note_time(self, workload: Workload, pool: int, note: Note) -> None:
+    def _note_time(self, workload: Workload, pool: int) -> None:
         """Note what only time explains: it would fit, but for a plan, a reservation, a head."""
         state = self._state
         head = self._blocked.get(pool)
         if head is not None:
-            note.add("behind", **self._named(head, workload))
+            self._note(workload).add("behind", **self._named(head, workload))
             return
         shape = state.shape(workload)
         column = state.column(pool, shape.need)
@@ -327,6 +363,7 @@ class Walk:
         if not most or fit(state, self._placement, pool, shape, most, tasks) is None:
             return
         guaranteed = rules.within_guarantee(most * shape.need.per_task.gpu_milli)
+        note = self._note(workload)
         beside = self._horizon.tasks_beside_reservations(workload, pool, guaranteed)
         if fit(state, self._placement, pool, shape, most, beside) is None:
             note.add("reservation_ahead", **self._reserved(workload, pool))

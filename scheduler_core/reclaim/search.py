@@ -102,6 +102,15 @@ class Reclaim:
             return True
         return not self._board.above() or not self._board.could_hold(self._shape)
 
+    def is_personal(self) -> bool:
+        """Tell whether another workload of the same team, shape and priority may fare otherwise.
+
+        Only what it could take from its own team depends on its very place in the order.
+        """
+        own = self._state.of_team.get((self._pool, self._team), {})
+        mine = self._workload.priority
+        return any(held.workload.priority < mine for held in own.values())
+
     def protected(self) -> int:
         """Return how many of those it might take only their minimum runtime saves."""
         self._board.refresh()

@@ -25,7 +25,7 @@ class State:
     """Nodes, use per team, who runs and who waits.
 
     `running` and `waiting` are by id, `of_team` is what runs by (pool, team). Use `attempt` for
-    what-ifs.
+    what-ifs. `version` never stands for two contents; undoing a what-if brings the old one back.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -41,6 +41,7 @@ class State:
         self._columns: dict[tuple[int, Need], Column] = {}
         self._rates: dict[int, tuple[int, int]] = {}
         self._domains: dict[tuple[int, str], list[int]] = {}
+        self.version = self._versions = 0
         self._journal: list[Callable[[], None]] | None = None
         self.used = [team.used_gpu_seconds * USED_UNIT for team in snapshot.teams]
         self.holds: list[dict[str, Hold]] = [{} for _ in self.nodes.nodes]
@@ -229,7 +230,7 @@ class State:
     @contextmanager
     def attempt(self) -> Iterator["Attempt"]:
         """Try changes; they are undone at the end of the block unless `keep` was called."""
-        outer = self._journal
+        outer, version = self._journal, self.version
         mine: list[Callable[[], None]] = []
         self._journal = mine
         attempt = Attempt()
@@ -240,6 +241,7 @@ class State:
             if not attempt.kept:
                 while mine:
                     mine.pop()()
+                self.version = version
             elif outer is not None:
                 outer.extend(mine)
             self._journal = outer
@@ -257,7 +259,12 @@ class State:
         self._set(self.running, name, held)
         self._set(self.of_team.setdefault((pool, team), {}), name, held)
 
+    def _is_new(self) -> None:
+        self._versions += 1
+        self.version = self._versions
+
     def _take(self, node: int, gpus: Devices, amount: Amount) -> None:
+        self._is_new()
         version = self.nodes.versions[node]
         self.nodes.take(node, gpus, amount)
 
@@ -268,6 +275,7 @@ class State:
         self._log(undo)
 
     def _give(self, node: int, gpus: Devices, amount: Amount) -> None:
+        self._is_new()
         version = self.nodes.versions[node]
         self.nodes.give(node, gpus, amount)
 
@@ -292,6 +300,7 @@ class State:
         self._log(lambda: self._count_now(held, -sign))
 
     def _count_now(self, held: Held, sign: int) -> None:
+        self._is_new()
         book, workload, team = self.books[held.pool], held.workload, held.team
         milli = sign * held.gpu_milli
         book.add(team, held.amount, sign)
