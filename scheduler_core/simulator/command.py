@@ -69,7 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser, *, elsewhere: bool = False) -
     where.add_argument("--nodes", metavar="FILE", help="the machines, in the trace's format")
     where.add_argument("--cluster", metavar="64x8", help="equal nodes: how many x GPUs of each")
     add("--order", action="append", choices=model.ORDERS, help="may be given several times")
-    add("--placement", action="append", choices=model.PLACEMENT_NAMES, help="the same")
+    placements = [*model.PLACEMENT_NAMES, *study.STUDY_ONLY]
+    add("--placement", action="append", choices=placements, help="the same")
     add("--policy", action="append", default=[], metavar="FILE", help="a policy as JSON; the same")
     add("--head-blocks", action="store_true", help="the first that does not fit blocks all")
     add("--backfill", choices=model.BACKFILLS, default="off", help="unless a policy file says")
@@ -192,6 +193,9 @@ class Watching:
 
 def policies_of(arguments: argparse.Namespace, outside: Outside) -> list[model.Policy]:
     """Return the policies the arguments name, `fair_share` if none. Raises as `answers` does."""
+    for placement in arguments.placement or ():
+        if placement in study.STUDY_ONLY:
+            raise Refusal(f"--placement {placement} needs --arrivals-only")
     named = arguments.order or arguments.placement or not arguments.policy
     orders = (arguments.order or ["fair_share"]) if named else []
     policies = [

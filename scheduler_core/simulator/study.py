@@ -7,9 +7,10 @@ that percentage of all GPUs. Typical kinds come from the trace as it was, before
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from types import MappingProxyType
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from scheduler_core.placement.scored import SCORINGS, Maker
 from scheduler_core.placement.scoring import Scores
 from scheduler_core.resources import DEVICE
 from scheduler_core.simulator.fullness import Fullness
+from scheduler_core.simulator.matched import FINE, Matched
 from scheduler_core.traces import Job, Node
 
 TASKS_PER_NODE = 1001
@@ -29,8 +31,11 @@ POLICIES: dict[str, Maker] = {
     **SCORINGS,
     "pack": lambda table, typical, scale, seed: Fullness(table, 1),
     "spread": lambda table, typical, scale, seed: Fullness(table, -1),
+    "matched": lambda table, typical, scale, seed: Matched(table, typical),
 }
 """Policies by name."""
+STUDY_ONLY = ("matched",)
+"""Those the planner does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +114,16 @@ def node_order(nodes: Sequence[Node], draw: Random) -> list[int]:
 class Study:
     """Nodes in rank order, filled by one policy."""
 
-    def __init__(self, nodes: Sequence[Node], table: DemandTable, typical: Typical) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        table: DemandTable,
+        typical: Typical,
+        kinds: Mapping[Demand, int] = MappingProxyType({}),
+    ) -> None:
+        """Prepare the empty nodes; `kinds` is how often each demand occurs in the trace."""
         self.table = table
+        self._kinds = kinds
         self.typical = typical
         self.capacity = capacity_milli(nodes)
         self.allocated = 0
@@ -122,12 +135,16 @@ class Study:
 
     def run(self, arrivals: Iterable[tuple[int, Job]], scores: Scores) -> Outcome:
         """Place `arrivals`, pairs of (index of the demand in the table, job), one by one."""
+        bias = scores.bias(self._nodes, self._kinds) if isinstance(scores, Matched) else None
         matrix = np.column_stack([scores.column(node) for node in self._nodes])
         curve = _Curve(self.capacity, self.typical)
         arrived = placed = dropped = 0
         for index, job in arrivals:
             able = (self._memory >= job.memory_mib) & (self._room > 0)
-            chosen = scores.choose(np.where(able, matrix[index], INFEASIBLE))
+            row = matrix[index]
+            if bias is not None:
+                row = np.where(row == INFEASIBLE, INFEASIBLE, FINE * row + bias[index])
+            chosen = scores.choose(np.where(able, row, INFEASIBLE))
             arrived += job.gpu_milli
             if chosen is None:
                 dropped += 1
@@ -194,4 +211,5 @@ def study(
     typical = typical_of(jobs)
     ranked = [nodes[row] for row in ranks]
     pairs = ((places[demands[row]], jobs[row]) for row in arrivals)
-    return Study(ranked, table, typical).run(pairs, make(table, typical, STUDY, str(seed)))
+    kinds = Counter(demands)
+    return Study(ranked, table, typical, kinds).run(pairs, make(table, typical, STUDY, str(seed)))

@@ -102,6 +102,12 @@ def test_fgd_ends_where_the_authors_program_ends() -> None:
     assert (outcome.allocated_milli, outcome.dropped) == (5_919_410, 2_532)
 
 
+@pytest.mark.parametrize(("workload", "points"), [("default", 0.2), ("gpuspec33", 5.0)])
+def test_our_own_placement_allocates_more_than_fgd(workload: str, points: float) -> None:
+    outcome = run(workload, study.POLICIES["matched"])
+    assert outcome.at(100).allocated_pct > published(workload, "FGD")[100][0] + points
+
+
 def test_random_placement_lies_within_its_published_spread() -> None:
     outcome = run("default", study.POLICIES["random"])
     assert outcome.at(100).allocated_pct == pytest.approx(86.30, abs=1.0)

@@ -146,6 +146,7 @@ def test_progress_is_told_on_standard_error(
         (["--cluster", "1x8", "--mtbf-hours", "nan"], "--mtbf-hours: must be from 0.1 to"),
         (["--cluster", "1x8", "--arrivals-only", "--load", "inf"], "--load: must be above 0 and"),
         (["--cluster", "1x8", "--failures", "DOWN"], "line 2: node: unknown node x"),
+        (["--cluster", "1x8", "--placement", "matched"], "matched needs --arrivals-only"),
         (["--cluster", "64"], "--cluster: '64' is no cluster: write nodes x GPUs, such as 64x8"),
         (["--nodes", "nodes.csv"], "this format lists jobs only; give the size of the cluster"),
         (["--cluster", "1x8", "--policy", "POLICY"], "order: "),
