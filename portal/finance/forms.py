@@ -96,7 +96,7 @@ class RateCardForm(forms.Form):
     def _add_price(self, one: Priced, rate: RateRow | None) -> None:
         self.fields[f"rate_{one.key}"] = forms.DecimalField(
             label=_("Price of a GPU-hour"), required=False, min_value=0,
-            max_value=10**9, decimal_places=6,
+            max_value=10**6, decimal_places=6,
             initial=_plain(Decimal(rate.gpu_hour_micro) / 10**6) if rate else None,
         )  # fmt: skip
         for name, label in MULTIPLIERS:
@@ -213,7 +213,7 @@ class RevisionForm(forms.Form):
         self.lines = list(lines)
         for line in self.lines:
             self.fields[f"rate_{line.id}"] = forms.DecimalField(
-                label=_("Right rate"), required=False, min_value=0, max_value=10**9,
+                label=_("Right rate"), required=False, min_value=0, max_value=10**6,
                 decimal_places=6,
             )  # fmt: skip
             self.fields[f"tax_{line.id}"] = forms.DecimalField(

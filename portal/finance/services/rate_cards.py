@@ -14,7 +14,8 @@ from portal.finance.cards import Terms
 from portal.finance.models import IdleRule, Month, Rate, RateCard, StatementState
 from portal.inventory.models import GPUModel, Pool
 
-LARGEST_RATE = 10**15
+LARGEST_RATE = 10**12
+"""Ten thousand GPUs for a month at this rate still fit into a column of whole micro-units."""
 LARGEST_MULTIPLIER = 100_000
 
 
@@ -137,7 +138,7 @@ def _fault_of_rates(rates: Sequence[NewRate]) -> str:
     if GPUModel.objects.filter(pk__in=gpu_models).count() != len(gpu_models):
         return _("There is no such GPU model.")
     if not all(0 <= given.gpu_hour_micro <= LARGEST_RATE for given in rates):
-        return _("A rate is 0 or more, and at most a thousand million a GPU-hour.")
+        return _("A rate is 0 or more, and at most a million a GPU-hour.")
     multipliers = [
         milli
         for given in rates

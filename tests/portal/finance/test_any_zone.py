@@ -33,7 +33,7 @@ held = st.tuples(
     st.integers(-100_000, 100_000), st.integers(1, 20_000), st.integers(0, 1),
     st.sampled_from(sorted(TIMES)), st.integers(1, 8000),
 )  # fmt: skip
-prices = st.sampled_from([0, 1, 999_999, 2_495_000, 10**9, 10**15])
+prices = st.sampled_from([0, 1, 999_999, 2_495_000, 10**9, 10**12])
 
 
 def by_hand(milli_seconds: int, rate: int, digits: int) -> int:
@@ -76,7 +76,7 @@ def billed(team: Team) -> tuple[int, int]:
     return sums["q"] or 0, sums["a"] or 0
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     zone=st.sampled_from(ZONES), first=st.sampled_from(FIRST_MONTHS),
     currency=st.sampled_from(sorted(CURRENCIES)), price=prices, rows=st.lists(held, max_size=6),
@@ -129,7 +129,7 @@ def counted(
     }
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     currency=st.sampled_from(sorted(CURRENCIES)), price=prices,
     early=st.lists(held, max_size=4), late=st.lists(held, min_size=1, max_size=4),
@@ -155,7 +155,7 @@ def test_closed_early_and_adjusted_later_comes_to_the_same_as_known_in_time(
     assert answers[0] == answers[1]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     rows=st.lists(held, min_size=1, max_size=4), currency=st.sampled_from(sorted(CURRENCIES)),
     wrong=st.lists(
