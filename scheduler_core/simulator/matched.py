@@ -74,8 +74,8 @@ def _pressure(nodes: Sequence[FreeNode], kinds: Mapping[Demand, int]) -> Mapping
         size[node.model] += node.gpu_milli
     bound: Counter[frozenset[str]] = Counter()
     for kind, count in kinds.items():
-        if named := size.keys() & set(kind.gpu_models):
-            bound[frozenset(named)] += kind.total_milli * count
+        if named := frozenset(kind.gpu_models) & size.keys():
+            bound[named] += kind.total_milli * count
     part = size.total() / max(1, sum(kind.total_milli * count for kind, count in kinds.items()))
     wanted = dict.fromkeys(size, 0.0)
     for named in sorted(bound, key=lambda one: (sum(size[m] for m in one), sorted(one))):
