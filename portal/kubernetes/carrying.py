@@ -17,6 +17,7 @@ from portal.kubernetes.port import ClusterError
 from portal.kubernetes.ports import port_for
 from portal.kubernetes.reclaiming import opening, overdue, stopping
 from portal.scheduling.models import Tick, TickState
+from portal.workloads import admissions
 
 ACTS = (ClusterMode.RECLAIM, ClusterMode.ADMISSION)
 
@@ -47,6 +48,7 @@ def carry_out(*, cluster_id: int, now: datetime, lease: leases.Held | None = Non
     asker: Asker | None = None
     try:
         asker = Asker(port_for(cluster, now=now), tick.pk, tick.fence, now, lease)
+        admissions.end_of_closed(cluster_id=cluster_id, now=now)
         opening.settle(cluster, tick, now)
         _all(asker, cluster, tick)
     except ClusterError as error:

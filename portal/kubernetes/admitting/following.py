@@ -25,8 +25,6 @@ REFUSED = ("cluster_quota", "cluster_policy")
 
 def follow(asker: Asker, cluster: Cluster) -> None:
     """Look after every open admission with pods that are still to come."""
-    if not asker.rehearses:
-        admissions.end_of_closed(cluster_id=cluster.pk, now=asker.now)
     for admitted in admissions.list_open(cluster_id=cluster.pk):
         row = Admission.objects.select_related("workload__team", "pool").get(pk=admitted.id)
         held = _held(row)
