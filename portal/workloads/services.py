@@ -72,6 +72,7 @@ def observe(
     batch = _Batch()
     _follow(new + changed, created | {row.uid: row for row in rows.values()}, found, now, batch)
     _forget([rows[pk] for pk in gone], found.seen_until, batch)
+    _carry_on(batch)
     _write(batch)
     _mark_seen([known[uid].pk for uid in shown & known.keys()], now)
     return Observed(
@@ -173,6 +174,17 @@ def _forget(rows: Sequence[Workload], until: datetime | None, batch: _Batch) -> 
         row.state, row.ended_at = WorkloadState.CANCELLED, ended_at
         batch.changed.append(Changed(row, was))
         batch.events.append(StageEvent(workload=row, at=ended_at, state=row.state, why=FORGOTTEN))
+
+
+def _carry_on(batch: _Batch) -> None:
+    """A pod that changed owners is another job's from here on; the ledger has it only once."""
+    left = {
+        row.uid: row.closed_at
+        for row, _ in batch.changed
+        if isinstance(row, Pod) and row.estimated and row.scheduled_at is not None
+    }
+    for pod in batch.pods:
+        pod.ledger_until = left.get(pod.uid)
 
 
 def _write(batch: _Batch) -> None:

@@ -127,7 +127,8 @@ def close_unseen(pods: Iterable[Pod], shown: set[str], until: datetime | None) -
     for pod in pods:
         if pod.closed_at is None and pod.uid not in shown:
             closed.append(Changed(pod, values_of(pod, POD_FIELDS)))
-            pod.closed_at = max(pod.seen_at, pod.scheduled_at or pod.seen_at, until or pod.seen_at)
+            last = max(pod.seen_at, pod.scheduled_at or pod.seen_at, until or pod.seen_at)
+            pod.closed_at = last.replace(microsecond=0)
             pod.estimated = True
     return closed
 

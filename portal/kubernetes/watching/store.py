@@ -59,6 +59,7 @@ class Store:
     fillers: dict[str, Manifest] = field(default_factory=dict)
     events: dict[str, Manifest] = field(default_factory=dict)
     dirty: set[str] = field(default_factory=set)
+    moved: set[str] = field(default_factory=set)
     nodes_changed: bool = False
     _gone: dict[str, Manifest] = field(default_factory=dict)
     _versions: dict[str, int] = field(default_factory=dict)
@@ -180,6 +181,7 @@ class Store:
         above, before = controller_uid(item), self._above.get(uid, "")
         if before and before != above:
             self._below[before].discard(uid)
+            self.moved |= {uid, before}
         if above:
             self._above[uid] = above
             self._below[above].add(uid)
@@ -204,10 +206,14 @@ class Store:
 
     # -- giving out ----------------------------------------------------------------------------
 
-    def take(self) -> set[str]:
-        """The families whose rows may be behind; from now on they are somebody's to bring up."""
+    def take(self) -> list[str]:
+        """The families whose rows may be behind; from now on they are somebody's to bring up.
+
+        Those between which an object moved come first, so that they are written together.
+        """
+        moved, self.moved = {self.root(uid) for uid in self.moved}, set()
         taken, self.dirty = {self.root(uid) for uid in self.dirty}, set()
-        return taken
+        return sorted(taken, key=lambda root: (root not in moved, root))
 
     def root(self, uid: str) -> str:
         """The topmost owner somebody names."""

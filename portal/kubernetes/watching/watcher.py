@@ -151,7 +151,7 @@ class Watch:
     def _flush(self) -> None:
         """Bring the rows of all families that changed in step. What fails is done again."""
         store = self.sight.store
-        taken = sorted(store.take())
+        taken = store.take()
         self.flushes += 1
         try:
             self._write(taken)

@@ -24,7 +24,7 @@ from tests.api_server import controllers, serving
 from tests.api_server.controllers import at
 from tests.api_server.serving import ApiServer
 from tests.portal.kubernetes import watched
-from tests.portal.kubernetes.watched import Watched, submit
+from tests.portal.kubernetes.watched import Watched, states, submit
 
 pytestmark = pytest.mark.django_db
 STEPS = 14
@@ -156,6 +156,36 @@ def server(time: Time) -> Iterator[ApiServer]:
     with serving.serving(bookmark_seconds=0.05) as running:
         running.store.now = lambda: time.now
         yield running
+
+
+def test_a_pod_that_outlives_its_job_is_another_job_and_in_the_ledger_once(
+    server: ApiServer, time: Time, tmp_path: Path
+) -> None:
+    cluster = watched.a_cluster(server, tmp_path)
+    life = Life(server, cluster, time, Random(1))
+    watch = life.last()
+    watch.in_step()
+    submit(server.store, "train", gpus=2)
+    controllers.settle(server.store)
+    life.keep_books()
+    for seconds in (1000, 130):
+        watch.in_step()
+        time.go_on(seconds)
+        watch.until(lambda: Cluster.objects.get().seen_at == time.now)
+    # Deleted as a script does that asks for no cascade.
+    [pod] = server.store.all("Pod")
+    server.store.merge(controllers.of(pod), {"metadata": {"ownerReferences": None}})
+    server.store.delete(at("Job", "train", "vision"))
+    watch.in_step()
+    time.go_on(1000)
+    [pod] = server.store.all("Pod")
+    controllers.finish(server.store, pod)
+    life.keep_books()
+    watch.until(lambda: set(states().values()) == {"cancelled", "succeeded"})
+    watch.until(lambda: Cluster.objects.get().seen_at == time.now)
+    watch.leave()
+    assert ledger() == life.books(time.now)
+    assert len({row.workload_id for row in LedgerEntry.objects.all()}) == 2
 
 
 @pytest.mark.parametrize(
