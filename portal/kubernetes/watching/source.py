@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from portal.kubernetes import answers
 from portal.kubernetes.client import Connection, Query, Stream
 from portal.kubernetes.places import OWNERS, PLACES
@@ -140,7 +142,7 @@ def _read(line: bytes) -> dict[str, Any]:
     try:
         told: dict[str, Any] = json.loads(line)
     except ValueError as error:
-        raise Unreachable("The watch was cut off in the middle of a line.") from error
+        raise Unreachable(_("The watch was cut off in the middle of a line.")) from error
     return told
 
 

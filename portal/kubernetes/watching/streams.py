@@ -17,6 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from portal.common import clock
 from portal.kubernetes.port import ClusterError, Gone, Manifest, NotFound, Refused, TooMany
 from portal.kubernetes.watching.source import MOST_TRIES, Change, Page, Source, Subject, Watch
@@ -186,7 +188,10 @@ class Stream:
         for read in [self.source.pages] * (MOST_TRIES - 1) + [self.source.whole]:
             with suppress(Gone):
                 return self._put_list(read(self.subject))
-        raise Gone(f"{self.subject} cannot be listed: the server forgets faster than it answers.")
+        raise Gone(
+            _("%(subject)s cannot be listed: the server forgets faster than it answers.")
+            % {"subject": self.subject}
+        )
 
     def _put_list(self, pages: Iterable[Page]) -> str:
         self.lists += 1
