@@ -37,6 +37,7 @@ class Board:
         self._above: set[int] = set()
         self._protected: dict[int, int] = {}
         self._by_parent: dict[int, list[tuple[Share, int]]] | None = None
+        self._barren: dict[tuple[int, int], tuple[int, tuple[Share, ...]]] = {}
         for team in range(len(state.tree)):
             if self.book.is_above(team):
                 self._above.add(team)
@@ -131,6 +132,23 @@ class Board:
             return True
         self._read_stale()
         return int(self._tasks(shape.need).sum()) >= shape.least
+
+    def note_barren(self, place: tuple[int, int], shares: tuple[Share, ...]) -> None:
+        """Remember that with these shares the rule of fairness let nobody go.
+
+        The place is the team that asked, and the nodes it asked for.
+        """
+        self._barren[place] = self._state.version, shares
+
+    def is_barren(self, place: tuple[int, int], shares: tuple[Share, ...]) -> bool:
+        """Tell whether nobody went with shares no larger: then nobody goes now.
+
+        For more is asked of those who borrow the more the own side borrows.
+        """
+        version, known = self._barren.get(place, (-1, ()))
+        return version == self._state.version and all(
+            old <= new for old, new in zip(known, shares, strict=True)
+        )
 
     def _tasks(self, need: Need) -> Ints:
         nodes, where = self._state.nodes, self._state.nodes.slices[self._pool]

@@ -80,6 +80,7 @@ class Reclaim:
         )
         self._claim = Claim(state, order, workload, pool, spared, hurried=self._is_opening())
         self.refused: tuple[int, int] | None = None
+        self._place = (self._team, id(state.allowed(pool, shape.need)))
         self._removed: list[_Removal] = []
         self._known_branches: dict[int, tuple[int, int]] = {}
         self._known_shares: dict[int, Share] = {}
@@ -96,11 +97,17 @@ class Reclaim:
         if self._claim.hurried or self._own_victims():
             return False
         self._board.refresh()
+        if not self.within and self._board.is_barren(self._place, self._shares()):
+            return True
         if not self.within and not any(
             self._mine(branch) <= share for branch, share in self._board.largest_beside(self._team)
         ):
             return True
         return not self._board.above() or not self._board.could_hold(self._shape)
+
+    def _shares(self) -> tuple[Share, ...]:
+        """Return the preemptor's share at each level with its ask."""
+        return tuple(self._mine(branch) for branch in self._state.tree.paths[self._team])
 
     def is_personal(self) -> bool:
         """Tell whether another workload of the same team, shape and priority may fare otherwise.
@@ -124,7 +131,12 @@ class Reclaim:
 
     def find(self, fits: Fits, gate: Callable[[], Gate]) -> Taken | None:
         """Stop victims until the workload fits; None if the rules do not let it."""
-        if self.is_hopeless() or not self._search(fits):
+        if self.is_hopeless():
+            return None
+        shares = self._shares()
+        if not self._search(fits):
+            if not (self._removed or self.within or self._claim.hurried):
+                self._board.note_barren(self._place, shares)
             return None
         self._put_back(fits)
         lost = sum(removal.victim.lost for removal in self._removed)
