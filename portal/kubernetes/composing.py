@@ -51,6 +51,18 @@ class Order:
     user: str = ""
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes a text with unusual line ends in double quotes, where they survive as escapes."""
+
+
+def _quoted(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    plain = value.isprintable() or value.isascii()
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if plain else '"')
+
+
+_Dumper.add_representer(str, _quoted)
+
+
 def manifest(order: Order) -> dict[str, Any]:
     """The object to hand in."""
     build = {JOB: _job, RAYJOB: _rayjob, DEPLOYMENT: _deployment}[order.kind]
@@ -59,7 +71,9 @@ def manifest(order: Order) -> dict[str, Any]:
 
 def text(order: Order) -> str:
     """The same as YAML."""
-    return yaml.safe_dump(manifest(order), sort_keys=False, allow_unicode=True, width=100)
+    return yaml.dump(
+        manifest(order), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+    )
 
 
 def _metadata(order: Order) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from portal.inventory.models import ClusterMode
@@ -43,6 +43,8 @@ def test_every_kind_in_every_mode_is_valid(kind: str, mode: str) -> None:
 
 
 @given(ORDERS)
+@example(replace(PLAIN, command="\x85"))
+@example(replace(PLAIN, command="한국어 \u2028 다음", image="\ufeff"))
 def test_the_text_is_the_manifest_whatever_was_filled_in(order: Order) -> None:
     found = yaml.safe_load(composing.text(order))
     assert found == composing.manifest(order)
