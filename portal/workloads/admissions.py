@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Count
 
 from portal.common import audit
 from portal.workloads.models import OPEN_STATES, Admission, Pod, Workload
@@ -42,22 +43,34 @@ def list_open(*, cluster_id: int) -> list[Admitted]:
             "id", "workload_id", "placements", "at"
         )
     ]
-    done = _done(found)
+    done = _done(cluster_id, found)
     return [replace(one, done=done[one.workload_id]) for one in found]
 
 
-def _done(found: Sequence[Admitted]) -> dict[int, Counter[str]]:
+def count_holding(*, cluster_id: int) -> dict[int, int]:
+    """How many pods of each job with an open admission hold their devices now."""
+    holding = Pod.objects.filter(
+        workload__cluster_id=cluster_id, workload__admissions__ended_at__isnull=True,
+        workload__admissions__isnull=False, closed_at__isnull=True, scheduled_at__isnull=False,
+    )  # fmt: skip
+    counted = holding.order_by().values_list("workload_id").annotate(pods=Count("pk"))
+    return dict(counted)
+
+
+def _done(cluster_id: int, found: Sequence[Admitted]) -> dict[int, Counter[str]]:
     """How many pods of each job ended well since it was let start, by node; not how many in all."""
     begun = {one.workload_id: one.at for one in found}
     count: dict[int, Counter[str]] = defaultdict(Counter)
     if begun:
         ended = Pod.objects.filter(
-            workload__admissions__in=[one.id for one in found], closed_at__gte=min(begun.values()),
+            workload__cluster_id=cluster_id, workload__admissions__isnull=False,
+            workload__admissions__ended_at__isnull=True, closed_at__gte=min(begun.values()),
             why="", estimated=False,
         )  # fmt: skip
         columns = ("workload_id", "node__name", "closed_at")
         for workload_id, node, closed_at in ended.values_list(*columns):
-            if closed_at is not None and closed_at >= begun[workload_id]:
+            since = begun.get(workload_id)
+            if since is not None and closed_at is not None and closed_at >= since:
                 count[workload_id][node or ""] += 1
     return count
 

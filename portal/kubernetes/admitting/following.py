@@ -25,12 +25,14 @@ REFUSED = ("cluster_quota", "cluster_policy")
 
 def follow(asker: Asker, cluster: Cluster) -> None:
     """Look after every open admission with pods that are still to come."""
+    holding = admissions.count_holding(cluster_id=cluster.pk)
     for admitted in admissions.list_open(cluster_id=cluster.pk):
-        row = Admission.objects.select_related("workload__team", "pool").get(pk=admitted.id)
-        held = _held(row)
+        held = holding.get(admitted.workload_id, 0)
+        tasks = sum(count for _node, count in admitted.placements)
         # A job of many tasks, few at a time, soon has more that are done than may run at once.
-        if not held or len(held) + sum(admitted.done.values()) < row.tasks:
-            _look_after(asker, row, held)
+        if not held or held + sum(admitted.done.values()) < tasks:
+            row = Admission.objects.select_related("workload__team", "pool").get(pk=admitted.id)
+            _look_after(asker, row, _held(row))
 
 
 def adopt(asker: Asker, cluster: Cluster) -> None:
