@@ -216,7 +216,9 @@ def _lines(
         found = [one for one in happened if fits(one.kind, one.namespace, one.item)]
         yield from (_line(one.type, one.text) for one in _in_order(found, fault))
         version = happened[-1].version if happened else version
-        if time.monotonic() - told >= fake.bookmark_seconds and _wants_bookmarks(request):
+        # From a version that is still to come nothing is told until it has.
+        due = time.monotonic() - told >= fake.bookmark_seconds and version <= store.version
+        if due and _wants_bookmarks(request):
             told = time.monotonic()
             yield _line("BOOKMARK", _bookmark(where, max(version, store.oldest)))
         with store.changed:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from portal.kubernetes import reach
 from portal.kubernetes.port import Listing
 from portal.kubernetes.watching import streams
-from portal.kubernetes.watching.source import SUBJECTS, Source, Subject
+from portal.kubernetes.watching.source import SUBJECTS, Source, Subject, number
 from portal.kubernetes.watching.store import Store
 from portal.kubernetes.watching.streams import Begun, Ended, Listed, Message, Ready, Stream, Told
 
@@ -30,6 +30,7 @@ class Sight:
     watch_seconds: int = streams.WATCH_SECONDS
     store: Store = field(default_factory=Store)
     streams: list[Stream] = field(default_factory=list)
+    went_back: bool = False
     _inbox: "queue.Queue[Message]" = field(default_factory=lambda: queue.Queue(streams.MOST_QUEUED))
     _versions: dict[Subject, int] = field(default_factory=dict)
     _room: tuple[float, reach.Room] | None = None
@@ -84,7 +85,9 @@ class Sight:
             case Ended(subject):
                 store.end(subject)
             case Ready(subject, version):
-                self._versions[subject] = _number(version)
+                # A cluster that was restored from a copy counts from an earlier version again.
+                self.went_back |= 0 < number(version) < self._versions.get(subject, 0)
+                self._versions[subject] = number(version)
             case Told():
                 self._follow(message)
 
@@ -98,7 +101,7 @@ class Sight:
             case _:
                 """A bookmark says only up to where all is told."""
         if subject in self._versions and change.version:
-            self._versions[subject] = _number(change.version)
+            self._versions[subject] = number(change.version)
 
     # -- giving out ----------------------------------------------------------------------------
 
@@ -147,7 +150,3 @@ class Sight:
                 else:
                     self.store.put(Subject(one.kind), item, asked_for=True)
             roots = {self.store.root(root) for root in roots}
-
-
-def _number(version: str) -> int:
-    return int(version) if version.isascii() and version.isdigit() else 0

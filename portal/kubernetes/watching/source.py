@@ -137,6 +137,11 @@ class Watch:
         self._stream.end()
 
 
+def number(version: str) -> int:
+    """A version as the number it is: the server counts them up; 0 for what is none."""
+    return int(version) if version.isascii() and version.isdigit() else 0
+
+
 def _read(line: bytes) -> dict[str, Any]:
     """A line that is cut off in the middle is the end of the stream."""
     try:

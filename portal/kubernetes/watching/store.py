@@ -16,7 +16,7 @@ from portal.kubernetes.places import OWNERS
 from portal.kubernetes.port import Listing, Manifest
 from portal.kubernetes.reading import Read
 from portal.kubernetes.watching import trimming
-from portal.kubernetes.watching.source import REFUSED, Subject
+from portal.kubernetes.watching.source import REFUSED, Subject, number
 
 MOST_REMEMBERED = 20_000
 WATCHED = frozenset(OWNERS)
@@ -76,7 +76,7 @@ class Store:
 
     def put(self, subject: Subject, item: Manifest, *, asked_for: bool = False) -> None:
         """An object as it was at its version; older than what is known it says nothing."""
-        uid, version = item["metadata"]["uid"], number(item)
+        uid, version = item["metadata"]["uid"], _version(item)
         if uid in self._buried or uid in self._gone or self._versions.get(uid, -1) >= version:
             return
         if subject.kind == "Pod" and not trimming.asks_for_devices(item):
@@ -97,7 +97,7 @@ class Store:
             self._empty(subject, uid)
             return
         self.fillers[uid] = kept
-        self._versions[uid] = number(item)
+        self._versions[uid] = _version(item)
         self._of[subject].add(uid)
 
     def _empty(self, subject: Subject, uid: str) -> bool:
@@ -133,7 +133,7 @@ class Store:
     def listed(self, subject: Subject, items: Iterable[Manifest], version: str) -> None:
         """A page of the list."""
         relist = self._relists[subject]
-        relist.version = int(version) if version.isdigit() else 0
+        relist.version = number(version)
         for item in items:
             relist.unseen.discard(item["metadata"]["uid"])
             self.put(subject, item)
@@ -310,10 +310,9 @@ class Store:
             stack.extend(self._below.get(uid, ()))
 
 
-def number(item: Manifest) -> int:
-    """An object's version; the server counts them up over the whole cluster."""
-    text = str(item["metadata"].get("resourceVersion", ""))
-    return int(text) if text.isascii() and text.isdigit() else 0
+def _version(item: Manifest) -> int:
+    """An object's version."""
+    return number(str(item["metadata"].get("resourceVersion", "")))
 
 
 def _is_read(subject: Subject, item: Manifest) -> bool:

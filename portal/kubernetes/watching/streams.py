@@ -21,7 +21,15 @@ from django.utils.translation import gettext as _
 
 from portal.common import clock
 from portal.kubernetes.port import ClusterError, Gone, Manifest, NotFound, Refused, TooMany
-from portal.kubernetes.watching.source import MOST_TRIES, Change, Page, Source, Subject, Watch
+from portal.kubernetes.watching.source import (
+    MOST_TRIES,
+    Change,
+    Page,
+    Source,
+    Subject,
+    Watch,
+    number,
+)
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +40,8 @@ UNKNOWN_KIND_WAIT = 60.0
 MOST_QUEUED = 128
 """Messages, a page of a list among them at most: what a reader who is behind may keep in memory."""
 GIVE_WAY_SECONDS = 0.5
+BOOKMARK_SECONDS = 60
+"""A server says at least so often where a watch is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +125,7 @@ class Stream:
         self._watch: Watch | None = None
         self._live = False
         self._place = ""
+        self._heard, self._opened_at = 0, 0.0
         self._patience = Patience(self.chance)
         self._thread = threading.Thread(target=self._run, name=f"watch {self.subject}", daemon=True)
 
@@ -160,8 +171,8 @@ class Stream:
             self.source.reconnect()
         asked = float(error.retry_after) if isinstance(error, TooMany) else 0.0
         self._wait(self._patience.next(asked))
-        # A list that broke off is begun anew, a watch goes on where it was.
-        return self._place if self._live else ""
+        # A list that broke off is begun anew, a watch goes on where it was, unless nobody spoke.
+        return self._place if self._live and not self._was_silent() else ""
 
     def _wait(self, seconds: float) -> None:
         (self.sleep or self._stop.wait)(seconds)
@@ -176,7 +187,8 @@ class Stream:
         """Read the whole list; then what happened before it since the last watcher's place."""
         self._place = ""
         version = self._read_list()
-        if self.since and not self._live:
+        # A place ahead of the list is of before the cluster was restored from a copy.
+        if self.since and not self._live and number(self.since) <= number(version):
             version = self._look_back(self.since, version)
         self._put(Ready(self.subject, version))
         self._live = True
@@ -225,17 +237,26 @@ class Stream:
     # -- watching ------------------------------------------------------------------------------
 
     def _follow(self, version: str) -> str:
-        """One watch from a version to its end; gives the version it came up to."""
+        """One watch from a version to its end; gives the version it came up to.
+
+        One that told nothing, not even where it is, may be from a version the server never had.
+        """
         seconds = int(self.watch_seconds * self.chance.uniform(0.8, 1.2)) or 1
-        begun = time.monotonic()
         version = self._read_watch(version, seconds)
-        if time.monotonic() - begun < min(GIVE_WAY_SECONDS, seconds):
+        if self._was_silent():
+            return ""
+        if time.monotonic() - self._opened_at < min(GIVE_WAY_SECONDS, seconds):
             # It ended at once; without a pause this would be a storm.
             self._wait(self._patience.next())
         return version
 
+    def _was_silent(self) -> bool:
+        """Whether the last watch told nothing for longer than a server keeps quiet."""
+        return self._heard == 0 and time.monotonic() - self._opened_at > BOOKMARK_SECONDS * 1.2
+
     def _read_watch(self, version: str, seconds: int) -> str:
         self._place = version
+        self._heard, self._opened_at = 0, time.monotonic()
         watch = self.source.watch(self.subject, version, seconds)
         self._watch = watch
         if self._stop.is_set():
@@ -245,6 +266,7 @@ class Stream:
             if self._stop.is_set():
                 break
             self._well()
+            self._heard += 1
             self._put(Told(self.subject, change, clock.real_now() if self._live else None))
             self._place = change.version or self._place
         return self._place

@@ -111,8 +111,13 @@ class Watch:
     _retry_at: float = 0.0
 
     def is_well(self) -> bool:
-        """Whether this watcher got on lately; else it had better let somebody else look."""
-        return time.monotonic() - self._well_at < self.place.lease.seconds
+        """Whether this watcher got on lately; else it had better let somebody else look.
+
+        What is known of a cluster that went back in time is of no use: the next one begins anew.
+        """
+        return (
+            not self.sight.went_back and time.monotonic() - self._well_at < self.place.lease.seconds
+        )
 
     def turn(self, gather_seconds: float) -> None:
         """Listen for a moment, write what changed, look at some of the rest, say where we are."""
@@ -134,7 +139,7 @@ class Watch:
 
     def leave(self) -> None:
         """Write what was told, so that the next one has less to ask for."""
-        if self.sight.is_whole and self.current and not self.sight.broken()[0]:
+        if self.current and self.is_well() and not self.sight.broken()[0]:
             self.sight.drain()
             self._flush()
             if not self.sight.store.dirty:

@@ -287,3 +287,33 @@ def test_the_mark_is_never_ahead_of_the_rows(server: ApiServer, cluster: Cluster
         watch.in_step()
         watch.until(lambda: int(ReadMark.objects.get().version) >= server.store.version)
         assert states() == {"train": "running"}
+
+
+def test_a_cluster_restored_from_an_earlier_copy_is_looked_at_anew(
+    server: ApiServer, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "BOOKMARK_SECONDS", 0.3)
+    store = server.store
+    submit(store, "old")
+    controllers.settle(store)
+    copied = store.version
+    with watching(cluster, server, watch_seconds=1) as watch:
+        submit(store, "lost")
+        controllers.settle(store)
+        watch.in_step()
+        assert states() == {"old": "running", "lost": "running"}
+        server.stop()
+        # The copy knows nothing of what came after it.
+        for kind in ("Job", "Pod"):
+            for name in [n for n in store.shelves[kind, "vision"] if n.startswith("lost")]:
+                del store.shelves[kind, "vision"][name]
+        store.version = copied
+        store.compact()
+        server.start()
+        watch.until(lambda: not watch.watch.is_well(), "it to give up")
+        watch.leave()
+    with watching(cluster, server) as watch:
+        assert states() == {"old": "running", "lost": "cancelled"}
+        submit(store, "new")
+        controllers.settle(store)
+        watch.until(lambda: states().get("new") == "running")
