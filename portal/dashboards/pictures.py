@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 
 from django.utils.translation import gettext as _
 
@@ -78,7 +79,9 @@ def start_bar(rows: Sequence[StageRow], *, hue: int) -> Bar | None:
     )  # fmt: skip
     whole = sum(part.amount for part in parts)
     text = _("Its start: %(steps)s") % {"steps": ", ".join(part.label for part in parts)}
-    return Bar(parts=parts, total=whole, text=text)
+    begins = accumulate((part.amount for part in parts), initial=0)
+    marks = tuple(Mark(at, part.label) for at, part in zip(begins, parts, strict=False))
+    return Bar(parts=parts, total=whole, text=text, marks=marks)
 
 
 def timeline(stages: Sequence[Stage], *, now: datetime, hue: int, charged_to: str) -> Bar:
