@@ -72,6 +72,7 @@ def seen(item: Manifest, *, devices: int, is_deleted: bool) -> SeenPod:
         priority_class=(spec.get("priorityClassName") or "")[:120],
         guaranteed=(spec.get("priorityClassName") or "").startswith(GUARANTEED),
         created_at=moment(metadata["creationTimestamp"]),
+        gated=bool(spec.get("schedulingGates")),
         scheduled_at=scheduled_at,
         mounted_at=start.mounted_at,
         initialized_at=start.initialized_at,

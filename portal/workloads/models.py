@@ -146,6 +146,10 @@ class Pod(models.Model):
     priority_class = models.CharField(max_length=120, blank=True)
     charged_to = models.CharField(max_length=12, choices=ChargedTo.choices, blank=True)
     created_at = models.DateTimeField()
+    gated = models.BooleanField(
+        default=False, db_default=False, help_text="waits for its gate to be opened"
+    )
+    opened_at = models.DateTimeField(null=True, help_text="its gate, when first seen open")
     scheduled_at = models.DateTimeField(null=True, help_text="holds its devices from here on")
     mounted_at = models.DateTimeField(null=True, help_text="volumes and network are there")
     initialized_at = models.DateTimeField(null=True, help_text="its init containers are done")

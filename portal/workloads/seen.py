@@ -17,7 +17,8 @@ class SeenPod:
     `devices` are (index, milli) pairs where the cluster tells them; `guaranteed` says whether it
     carries the class of work within the guarantee. Once it has a node its volumes are mounted, its
     init containers (if it has any) end, and its containers start when their images are there;
-    `restarts` is how often they began anew.
+    `restarts` is how often they began anew. While it is `gated` it waits for nobody but whoever
+    opens its gate.
     """
 
     uid: str
@@ -30,6 +31,7 @@ class SeenPod:
     devices: tuple[tuple[int, int], ...] = ()
     priority_class: str = ""
     guaranteed: bool = False
+    gated: bool = False
     scheduled_at: datetime | None = None
     mounted_at: datetime | None = None
     initialized_at: datetime | None = None

@@ -23,7 +23,10 @@ WORKLOAD_FIELDS = (
 POD_TIMES = ("scheduled_at", "ready_at", "stopping_at", "closed_at")
 START_TIMES = ("mounted_at", "initialized_at", "started_at")
 """Once known they stay: what tells them is gone as soon as the pod restarts or ends."""
-POD_FIELDS = (*POD_TIMES, *START_TIMES, "restarts", "node_id", "devices", "why", "estimated")
+POD_FIELDS = (
+    *POD_TIMES, *START_TIMES, "gated", "opened_at", "restarts", "node_id", "devices", "why",
+    "estimated",
+)  # fmt: skip
 
 
 class Changed(NamedTuple):
@@ -82,6 +85,7 @@ def follow(sight: Sight, found: Lookups, now: datetime) -> Result:
             sight.pods.append(pod)
         else:
             result.changed.append(Changed(pod, values_of(pod, POD_FIELDS)))
+        _follow_gate(pod, one, now)
         _copy_pod(pod, one, found)
     result.changed += close_unseen(sight.pods, {one.uid for one in seen.pods}, found.seen_until)
     row.pool_id = row.pool_id or _pool_of(seen, found)
@@ -104,6 +108,13 @@ def _first_charge(row: Workload, one: SeenPod, found: Lookups) -> ChargedTo:
     if found.is_in_its_time(row.reservation_id, one.scheduled_at or one.created_at):
         return ChargedTo.RESERVED
     return ChargedTo.GUARANTEED if one.guaranteed else ChargedTo.BORROWED
+
+
+def _follow_gate(pod: Pod, one: SeenPod, now: datetime) -> None:
+    """A gate says nothing of when it was opened: it was so by the look that first saw it."""
+    if pod.gated and not one.gated:
+        pod.opened_at = min(now.replace(microsecond=0), one.scheduled_at or now)
+    pod.gated = one.gated
 
 
 def _copy_pod(pod: Pod, one: SeenPod, found: Lookups) -> None:
@@ -168,5 +179,6 @@ def _follow_stages(sight: Sight) -> list[StageEvent]:
 def _span(pod: Pod) -> stages.Span:
     return stages.Span(
         created_at=pod.created_at, scheduled_at=pod.scheduled_at, ready_at=pod.ready_at,
-        stopping_at=pod.stopping_at, closed_at=pod.closed_at, why=pod.why,
+        stopping_at=pod.stopping_at, closed_at=pod.closed_at, why=pod.why, gated=pod.gated,
+        opened_at=pod.opened_at,
     )  # fmt: skip

@@ -17,7 +17,10 @@ PREEMPTED = "preempted"
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The times of one pod; `why` is why it stopped."""
+    """The times of one pod; `why` is why it stopped.
+
+    While it is `gated` it waits like a job without pods; `opened_at` is when that was over.
+    """
 
     created_at: datetime
     scheduled_at: datetime | None = None
@@ -28,6 +31,8 @@ class Span:
     mounted_at: datetime | None = None
     initialized_at: datetime | None = None
     started_at: datetime | None = None
+    gated: bool = False
+    opened_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,9 @@ def stages(
 
 def _moves(span: Span) -> list[_Move]:
     """What a pod does to the count, and when. A pod that never held devices stops unnoticed."""
-    moves = [(span.created_at, "live", "")]
+    if span.gated and span.scheduled_at is None:
+        return []
+    moves = [(max(span.created_at, span.opened_at or span.created_at), "live", "")]
     if span.scheduled_at is not None:
         moves.append((span.scheduled_at, "holding", ""))
         if span.ready_at is not None:

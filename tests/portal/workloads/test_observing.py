@@ -225,3 +225,37 @@ def test_a_job_may_say_itself_when_its_first_step_was(pool: Pool) -> None:
     assert Workload.objects.get().first_step_at is None
     look(pool, replace(RUNNING, version="4", first_step_at=at(7)), minute=8)
     assert Workload.objects.get().first_step_at == at(7)
+
+
+def test_pods_behind_a_gate_wait_until_it_is_seen_open(pool: Pool) -> None:
+    waits = replace(POD, node="", scheduled_at=None, gated=True, devices=())
+    look(pool, replace(PODLESS, version="1", pods=(waits,)), minute=2)
+    assert states() == ["waiting"]
+    assert Workload.objects.get().state == WorkloadState.WAITING
+    opened = replace(waits, gated=False)
+    look(pool, replace(PODLESS, version="2", pods=(opened,)), minute=30)
+    look(pool, replace(PODLESS, version="3", pods=(replace(opened, node="h100-0",
+         scheduled_at=at(31)),)), minute=40)  # fmt: skip
+    assert states() == ["waiting", "admitted", "starting"]
+    row = Workload.objects.get()
+    assert (row.admitted_at, row.scheduled_at) == (at(30), at(31))
+
+
+def test_a_gate_that_opened_between_two_looks_was_open_before_its_pod_had_a_node(
+    pool: Pool,
+) -> None:
+    waits = replace(POD, node="", scheduled_at=None, gated=True, devices=())
+    look(pool, replace(PODLESS, version="1", pods=(waits,)), minute=2)
+    runs = replace(POD, scheduled_at=at(25), ready_at=at(26))
+    look(pool, replace(PODLESS, version="2", pods=(runs,)), minute=30)
+    look(pool, replace(PODLESS, version="2", pods=(runs,)), minute=31)
+    assert states() == ["waiting", "starting", "running"]
+    assert Workload.objects.get().admitted_at == at(25)
+
+
+def test_a_pod_that_is_deleted_behind_its_gate_leaves_no_trace(pool: Pool) -> None:
+    waits = replace(POD, node="", scheduled_at=None, gated=True, devices=())
+    look(pool, replace(PODLESS, version="1", pods=(waits,)), minute=2)
+    look(pool, replace(PODLESS, version="2", pods=(replace(waits, closed_at=at(5)),)), minute=6)
+    assert states() == ["waiting"]
+    assert Workload.objects.get().state == WorkloadState.WAITING
