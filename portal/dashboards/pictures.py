@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import accumulate
 
 from django.utils.translation import gettext as _
 
@@ -79,9 +78,7 @@ def start_bar(rows: Sequence[StageRow], *, hue: int) -> Bar | None:
     )  # fmt: skip
     whole = sum(part.amount for part in parts)
     text = _("Its start: %(steps)s") % {"steps": ", ".join(part.label for part in parts)}
-    begins = accumulate((part.amount for part in parts), initial=0)
-    marks = tuple(Mark(at, part.label) for at, part in zip(begins, parts, strict=False))
-    return Bar(parts=parts, total=whole, text=text, marks=marks)
+    return Bar(parts=parts, total=whole, text=text)
 
 
 def timeline(stages: Sequence[Stage], *, now: datetime, hue: int, charged_to: str) -> Bar:

@@ -139,6 +139,7 @@ def workload(request: HttpRequest, workload_id: int) -> HttpResponse:
     row, record = page.detail.row, page.record
     hue = record.team.hue if record.team else 0
     stage_rows = pictures.stage_rows(page.stages, now)
+    start_bar = pictures.start_bar(stage_rows, hue=hue)
     context = {
         "page": page,
         "row": row,
@@ -155,7 +156,8 @@ def workload(request: HttpRequest, workload_id: int) -> HttpResponse:
         "score": _score(now, record.team_id, record.pool_id) if row.waits else "",
         "timeline": pictures.timeline(page.stages, now=now, hue=hue, charged_to=record.charged_to),
         "stage_rows": stage_rows,
-        "start_bar": pictures.start_bar(stage_rows, hue=hue),
+        "start_bar": start_bar,
+        "start_words": " · ".join(part.label for part in start_bar.parts) if start_bar else "",
         "places": [(p, words.charge(p.charged_to)) for p in page.detail.placements],
         "decisions": [(d, words.strong(d.sentence)) for d in page.detail.decisions],
         "may_download": access.holds(permissions.OVERSEE),
