@@ -138,6 +138,8 @@ def _from_ledger(by: Dimension, chosen: Filter) -> list[tuple[Part, int, int]]:
     if last <= first or len(stale) > MOST_STALE:
         first = last = chosen.to_at
         stale = []
+    if not stale and (first, last) == (chosen.from_at, chosen.to_at):
+        return []
     whole = Q(pk__in=[])
     if stale:
         whole = rollups.stale_or(whole, stale)

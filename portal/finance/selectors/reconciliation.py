@@ -11,6 +11,7 @@ from datetime import datetime
 from django.db.models import QuerySet, Sum
 
 from portal.finance import cards, measuring, months, pricing
+from portal.finance.cards import Book
 from portal.finance.models import LineKind, StatementLine, StatementState
 from portal.finance.reckoning import Reckoning
 from portal.inventory.models import Pool
@@ -149,7 +150,8 @@ def _pools(
 ) -> list[PoolReconciliation]:
     """Both sides of every pool that had capacity or has a line, cheapest first."""
     names = dict(Pool.objects.values_list("pk", "name"))
-    had = {pool_id: _capacity_and_cost(pool_id, from_at, to_at) for pool_id in names}
+    book = cards.read(from_at, to_at)
+    had = {pool_id: _capacity_and_cost(pool_id, from_at, to_at, book) for pool_id in names}
     pools = {
         pool_id: PoolReconciliation(pool_id, names[pool_id], *figures)
         for pool_id, figures in had.items()
@@ -165,11 +167,13 @@ def _pools(
     return [pool for pool in pools.values() if pool.capacity or pool.quantities]
 
 
-def _capacity_and_cost(pool_id: int, from_at: datetime, to_at: datetime) -> tuple[int, int, bool]:
+def _capacity_and_cost(
+    pool_id: int, from_at: datetime, to_at: datetime, book: Book
+) -> tuple[int, int, bool]:
     """What a pool had and cost, and whether it had a rate whenever it had nodes."""
     capacity = cost = 0
     has_rate = True
-    for (stretch,) in cards.stretches([pool_id], from_at, to_at):
+    for (stretch,) in cards.stretches([pool_id], from_at, to_at, book):
         part = measuring.capacity(pool_id=pool_id, from_at=stretch.from_at, to_at=stretch.to_at)
         capacity += part
         cost += pricing.amount(part, stretch.price.gpu_hour_micro, stretch.price.currency)
