@@ -1,6 +1,7 @@
 """What a watcher asks of an API server: lists page by page, changes line by line, one object."""
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -69,15 +70,17 @@ class Source:
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._connect = connect
         self._connection: Connection | None = None
+        self._signing_in = threading.Lock()
 
     def reconnect(self) -> None:
         """Sign in anew at the next request."""
         self._connection = None
 
     def _way(self) -> Connection:
-        if self._connection is None:
-            self._connection = self._connect()
-        return self._connection
+        with self._signing_in:
+            if self._connection is None:
+                self._connection = self._connect()
+            return self._connection
 
     def pages(self, subject: Subject) -> Iterator[Page]:
         """The list as it is now. `Gone` between two pages: ask for all of it again."""
