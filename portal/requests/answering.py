@@ -7,7 +7,7 @@ from portal.requests.models import Request, RequestState
 from portal.slas import services as slas
 from portal.slas import targets
 from portal.slas.selectors import Kept
-from portal.slas.targets import SlaRow
+from portal.slas.targets import SlaRow, Targets
 
 LOOKED_BACK = timedelta(days=1)
 """One answered since the last look is still found to have been late."""
@@ -15,14 +15,16 @@ LOOKED_BACK = timedelta(days=1)
 S = RequestState
 
 
-def list_kept(*, from_at: datetime, now: datetime) -> dict[int, Kept]:
+def list_kept(
+    *, from_at: datetime, now: datetime, promised: Targets | None = None
+) -> dict[int, Kept]:
     """By promise, how often requests submitted from `from_at` on were answered in time.
 
     One nobody has answered yet counts as late once it is; one that lapsed was never answered. One
     taken back before it was due, or that nobody has to agree to, counts neither way.
     """
     counts: dict[int, list[int]] = {}
-    for sla, row, due in _promised(from_at, now):
+    for sla, row, due in _promised(from_at, now, promised=promised):
         found = counts.setdefault(sla.id, [0, 0, 0, 0])
         until = _answered_at(row) or now
         if until > due or row.state == S.EXPIRED:
@@ -48,13 +50,16 @@ def note_late(*, now: datetime) -> int:
 
 
 def _promised(
-    from_at: datetime, now: datetime, since: datetime | None = None
+    from_at: datetime,
+    now: datetime,
+    since: datetime | None = None,
+    promised: Targets | None = None,
 ) -> Iterator[tuple[SlaRow, Request, datetime]]:
     """Requests with the promise they came under and when an answer is due.
 
     With `since` only those open, or answered later than that.
     """
-    found = targets.get_targets(now=now, from_at=from_at)
+    found = promised or targets.get_targets(now=now, from_at=from_at)
     if not found.rows:
         return
     rows = Request.objects.filter(

@@ -14,14 +14,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from portal.common import drawing, formats, tables
-from portal.common.filters import FilterForm
+from portal.common.filters import FilterForm, PlainSelect
 from portal.requests import answering, local_times, selectors
 from portal.requests.forms import moment
 from portal.slas import selectors as slas
+from portal.slas import targets
 from portal.slas.models import Breach, BreachKind
 from portal.slas.selectors import NOTHING, Kept
 from portal.slas.targets import SlaRow
-from portal.teams.selectors import TeamRow
+from portal.teams.selectors import TeamRow, Tree
 
 PERIODS = (7, 30, 90)
 ANY = [("", gettext_lazy("Any"))]
@@ -67,11 +68,12 @@ def percent(kept: Kept) -> str:
     return _("%(share)s %%") % {"share": formats.number(kept.permille / 10, 1)}
 
 
-def list_lines(*, teams: list[TeamRow], days: int, now: datetime) -> list[Line]:
+def list_lines(*, teams: list[TeamRow], tree: Tree, days: int, now: datetime) -> list[Line]:
     """The promises of these teams that hold, or held in the period, in the order of the tree."""
     from_at = now - timedelta(days=days)
-    waits = slas.list_kept(from_at=from_at, now=now)
-    answers = answering.list_kept(from_at=from_at, now=now)
+    promised = targets.get_targets(now=now, from_at=from_at, tree=tree)
+    waits = slas.list_kept(from_at=from_at, now=now, promised=promised)
+    answers = answering.list_kept(from_at=from_at, now=now, promised=promised)
     pools = dict(selectors.list_pool_names())
     by_team: dict[int, list[SlaRow]] = {}
     for row in slas.list_slas(at=from_at, team_ids=[team.id for team in teams]):
@@ -90,7 +92,7 @@ class BreachFilter(FilterForm):
     """By kind, team, and whether somebody has answered for it."""
 
     kind = forms.ChoiceField(label=gettext_lazy("What"), choices=[*ANY, *BreachKind.choices])
-    team = forms.TypedChoiceField(label=gettext_lazy("Team"), coerce=int)
+    team = forms.TypedChoiceField(label=gettext_lazy("Team"), coerce=int, widget=PlainSelect)
     seen = forms.ChoiceField(
         label=gettext_lazy("Acknowledged"),
         choices=[*ANY, ("no", gettext_lazy("No")), ("yes", gettext_lazy("Yes"))],

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from portal.common.errors import Missing
 from portal.slas import targets
 from portal.slas.models import Breach, Sla, Tier
-from portal.slas.targets import SlaRow
+from portal.slas.targets import SlaRow, Targets
 from portal.workloads.models import Workload
 
 SECOND = timedelta(seconds=1)
@@ -53,18 +53,25 @@ def list_slas(*, at: datetime | None = None, team_ids: Iterable[int] | None = No
     return [targets.row_of(row) for row in rows.order_by("team_id", "pool_id", "valid_from")]
 
 
-def list_kept(*, from_at: datetime, now: datetime) -> dict[int, Kept]:
-    """By promise, how often jobs submitted from `from_at` on started in time: one pass."""
+def list_kept(
+    *, from_at: datetime, now: datetime, promised: Targets | None = None
+) -> dict[int, Kept]:
+    """By promise, how often jobs submitted from `from_at` on started in time: one pass.
+
+    `promised` are the promises since then, where they have been read already.
+    """
     counts: dict[int, list[int]] = {}
-    for sla, until, due, started in _waits(from_at, now):
+    found_targets = promised or targets.get_targets(now=now, from_at=from_at)
+    for sla, until, due, started in _waits(found_targets, from_at, now):
         found = counts.setdefault(sla.id, [0, 0, 0, 0])
         _count(found, until, due, now, started=started)
     return {sla_id: Kept(*found) for sla_id, found in counts.items()}
 
 
-def _waits(from_at: datetime, now: datetime) -> Iterator[tuple[SlaRow, datetime, datetime, bool]]:
+def _waits(
+    found: Targets, from_at: datetime, now: datetime
+) -> Iterator[tuple[SlaRow, datetime, datetime, bool]]:
     """Each job's promise, until when it waited, when it should have started, and if it did."""
-    found = targets.get_targets(now=now, from_at=from_at)
     if not found.rows:
         return
     jobs = Workload.objects.filter(

@@ -14,7 +14,7 @@ from portal.inventory.models import Pool
 from portal.slas import targets
 from portal.slas.models import Breach, BreachKind, Sla, Tier
 from portal.teams.models import Team
-from portal.workloads.models import Workload, WorkloadState
+from portal.workloads.models import HOLDING_STATES, Workload, WorkloadState
 
 LONGEST = 366 * 86400
 LONGEST_TEXT = 2000
@@ -22,7 +22,7 @@ LONGEST_WAIT = timedelta(days=366)
 """A promise that ended longer ago is of no job that could still wait."""
 QUEUED = (WorkloadState.WAITING, WorkloadState.ADMITTED)
 LOOKED_BACK = timedelta(hours=1)
-"""A job that started or ended since the last look but one is still found to have been late."""
+"""A job that started since the last look is still found to have been late."""
 
 
 @transaction.atomic
@@ -147,9 +147,7 @@ def find_breaches(*, now: datetime) -> int:
 def _late(found: targets.Targets, now: datetime) -> Iterable[Breach]:
     """What waits, or waited until just now, beyond what its team was promised."""
     waits = Q(state__in=QUEUED, scheduled_at__isnull=True)
-    lately = Q(scheduled_at__gt=now - LOOKED_BACK) | Q(
-        scheduled_at__isnull=True, ended_at__gt=now - LOOKED_BACK
-    )
+    lately = Q(state__in=HOLDING_STATES, scheduled_at__gt=now - LOOKED_BACK)
     jobs = Workload.objects.filter(waits | lately, team__isnull=False, breach__isnull=True)
     columns = ("id", "team_id", "pool_id", "submitted_at", "scheduled_at", "ended_at")
     for pk, team_id, pool_id, submitted, scheduled, ended in jobs.values_list(*columns):

@@ -41,18 +41,26 @@ class Targets:
     tree: Tree
     rows: dict[Key, list[SlaRow]]
     _paths: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _near: dict[Key, list[SlaRow]] = field(default_factory=dict)
 
     def of(self, team_id: int, pool_id: int | None, at: datetime) -> SlaRow | None:
         """The promise a team has in a pool at an instant; without a pool, the one for all."""
         if not self.rows:
             return None
+        known = self._near.get((team_id, pool_id))
+        if known is None:
+            known = self._near[team_id, pool_id] = self._nearest(team_id, pool_id)
+        return next((row for row in known if row.holds_at(at)), None)
+
+    def _nearest(self, team_id: int, pool_id: int | None) -> list[SlaRow]:
+        """The promises of a team and of those above it, in the order in which they count."""
         keys = dict.fromkeys([pool_id, None])
-        for above in reversed(self._path(team_id)):
-            for key in keys:
-                for row in self.rows.get((above, key), ()):
-                    if row.holds_at(at):
-                        return row
-        return None
+        return [
+            row
+            for above in reversed(self._path(team_id))
+            for key in keys
+            for row in self.rows.get((above, key), ())
+        ]
 
     def _path(self, team_id: int) -> tuple[int, ...]:
         if not self._paths:

@@ -29,7 +29,8 @@ FORM_PAGES = ["GET", "HEAD", "POST"]
 def show(request: HttpRequest) -> HttpResponseBase:
     """Promises and breaches of the teams one has a role in."""
     now, access = clock.now(), access_of(request)
-    own = matrix.readable(access, teams.get_tree(now=now))
+    tree = teams.get_tree(now=now)
+    own = matrix.readable(access, tree)
     wanted = request.GET.get("days", "")
     days = next((d for d in sla_pages.PERIODS if str(d) == wanted), 30)
     form = sla_pages.BreachFilter(request.GET, teams=own)
@@ -47,7 +48,7 @@ def show(request: HttpRequest) -> HttpResponseBase:
         table,
         "requests/slas.html",
         lambda: {
-            "lines": sla_pages.list_lines(teams=own, days=days, now=now),
+            "lines": sla_pages.list_lines(teams=own, tree=tree, days=days, now=now),
             "form": form,
             "days": days,
             "periods": sla_pages.PERIODS,
