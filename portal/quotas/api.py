@@ -20,7 +20,7 @@ class QuotaListView(APIView):
     def get(self, request: Request) -> Response:
         """Filter by `team` and `pool`; `at` is an instant with its offset, by default now."""
         team_id = parameters.whole(request, "team")
-        rows = selectors.list_quotas(
+        rows = selectors.query_quotas(
             at=parameters.instant(request, "at") or clock.now(),
             pool_id=parameters.whole(request, "pool"),
             team_ids=None if team_id is None else [team_id],
@@ -28,7 +28,9 @@ class QuotaListView(APIView):
         names = teams.team_names()
         paging = Paging()
         page = paging.paginate_queryset(rows, request, view=self)
-        return paging.get_paginated_response([_quota(row, names) for row in page or []])
+        return paging.get_paginated_response(
+            [_quota(selectors.row_of(row), names) for row in page or []]
+        )
 
     def post(self, request: Request) -> Response:
         """Set figures of teams in a pool, all or none.

@@ -5,6 +5,7 @@ reservations from the pool made in it are at most its `limit`. And what reservat
 a team's guarantee is at most that guarantee.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -96,29 +97,50 @@ def list_over_limit(*, now: datetime, tree: Tree | None = None) -> list[Bound]:
     with too little left. By pool, team and time; a bound of a pool carries its id.
     """
     window = Period(now, FOREVER)
-    tree = tree or teams.get_tree(now=now)
-    quotas: dict[int, list[QuotaRow]] = {}
+    below = _below(tree or teams.get_tree(now=now))
+    quotas: dict[int, dict[int, list[QuotaRow]]] = {}
     for row in selectors.list_all(window):
-        quotas.setdefault(row.pool_id, []).append(row)
-    held: dict[int, list[CommitmentRow]] = {}
+        quotas.setdefault(row.pool_id, {}).setdefault(row.team_id, []).append(row)
+    held: dict[int, dict[int, list[CommitmentRow]]] = {}
     for hold in inventory.list_commitments(from_at=now, kind=CommitmentKind.RESERVATION):
         if hold.adds:
-            held.setdefault(hold.pool_id, []).append(hold)
-    found: list[Bound] = []
-    for pool_id, rows in sorted(quotas.items()):
-        for team_id in sorted({q.team_id for q in rows if q.limit is not None}):
-            branch = tree.branch(team_id) | {team_id}
-            found += [
-                replace(bound, pool_id=pool_id)
-                for bound in _bounds_of(
-                    team_id,
-                    [q for q in rows if q.team_id in branch],
-                    [r for r in held.get(pool_id, []) if r.team_id in branch],
-                    window,
-                )
-                if bound.left is not None and bound.left < 0
-            ]
+            held.setdefault(hold.pool_id, {}).setdefault(hold.team_id, []).append(hold)
+    return [
+        replace(bound, pool_id=pool_id)
+        for pool_id, by_team in sorted(quotas.items())
+        for team_id in sorted(by_team)
+        for bound in _over(team_id, below, by_team, held.get(pool_id, {}), window)
+    ]
+
+
+def _below(tree: Tree) -> dict[int, list[int]]:
+    """Each team with the teams of its branch, itself included."""
+    found: dict[int, list[int]] = {}
+    for row in tree.rows:
+        for above in row.path:
+            found.setdefault(above, []).append(row.id)
     return found
+
+
+def _over(
+    team_id: int,
+    below: Mapping[int, list[int]],
+    quotas: Mapping[int, list[QuotaRow]],
+    held: Mapping[int, list[CommitmentRow]],
+    window: Period,
+) -> list[Bound]:
+    """Where a team's branch is promised more than its limit, in one pool."""
+    limits = [row.limit for row in quotas[team_id] if row.limit is not None]
+    if not limits:
+        return []
+    branch = below.get(team_id, [team_id])
+    promised = [row for pk in branch for row in quotas.get(pk, ())]
+    booked = [row for pk in branch for row in held.get(pk, ())]
+    # All that is ever promised, at once: where that is within the limit nothing can be above it.
+    if sum(row.guaranteed for row in promised) + sum(row.gpus for row in booked) <= min(limits):
+        return []
+    bounds = _bounds_of(team_id, promised, booked, window)
+    return [bound for bound in bounds if bound.left is not None and bound.left < 0]
 
 
 def _bounds_of(

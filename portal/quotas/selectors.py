@@ -61,6 +61,13 @@ def list_quotas(
     return [row_of(q) for q in _narrowed(Quota.objects.filter(valid_at(at)), pool_id, team_ids)]
 
 
+def query_quotas(
+    *, at: datetime, pool_id: int | None = None, team_ids: Iterable[int] | None = None
+) -> QuerySet[Quota]:
+    """Figures that hold at an instant, for a list that is paged by the database."""
+    return _narrowed(Quota.objects.filter(valid_at(at)), pool_id, team_ids)
+
+
 def list_changes(
     *, after: datetime, pool_id: int | None = None, team_ids: Iterable[int] | None = None
 ) -> list[QuotaRow]:
