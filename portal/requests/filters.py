@@ -6,7 +6,7 @@ from django import forms
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from portal.common.filters import FilterForm
+from portal.common.filters import FilterForm, PlainSelect
 from portal.requests.models import Request, RequestKind, RequestState
 
 ANY = [("", _("Any"))]
@@ -17,7 +17,7 @@ class RequestFilter(FilterForm):
 
     state = forms.ChoiceField(label=_("State"), choices=[*ANY, *RequestState.choices])
     kind = forms.ChoiceField(label=_("Kind"), choices=[*ANY, *RequestKind.choices])
-    team = forms.ChoiceField(label=_("Team"))
+    team = forms.ChoiceField(label=_("Team"), widget=PlainSelect)
     pool = forms.ChoiceField(label=_("Pool"))
     tab = forms.CharField(widget=forms.HiddenInput())
 

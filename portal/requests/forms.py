@@ -13,6 +13,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from portal.common.errors import Invalid
+from portal.common.filters import PlainSelect
 from portal.requests import local_times
 from portal.requests.faulting import LONGEST_TEXT
 from portal.requests.kinds.contract import MOST
@@ -86,7 +87,7 @@ class AskForm(NeedingForm):
     moments: tuple[str, ...] = ()
     needed: tuple[str, ...] = ("reason",)
 
-    team = forms.TypedChoiceField(label=_("Team"), coerce=int)
+    team = forms.TypedChoiceField(label=_("Team"), coerce=int, widget=PlainSelect)
     pool = forms.TypedChoiceField(label=_("Pool"), coerce=int)
     zone = forms.CharField(max_length=64, widget=forms.HiddenInput())
     reason = forms.CharField(
