@@ -66,6 +66,7 @@ def build(*, until: datetime, say: Say) -> None:
     cluster = set_up_cluster(name=CLUSTER, plan=slices.demo(begins), now=begins, actor_id=admin.pk)
     cycle.turn(cluster_id=cluster.pk, now=begins)
     organisation.promise_quotas(cluster=cluster, now=begins, actor_id=admin.pk)
+    organisation.promise_waits(now=begins, actor_id=admin.pk)
     organisation.set_rates(cluster=cluster, now=begins, actor_id=admin.pk)
     teller = Teller(ends_at=until, pools=list(Pool.objects.filter(cluster=cluster)), people=people)
     for number, now in enumerate(_turns(begins, until)):

@@ -13,6 +13,8 @@ from django.db import transaction
 from portal.finance import services as finance
 from portal.inventory.models import Cluster, Pool
 from portal.quotas import services as quotas
+from portal.requests import approving
+from portal.slas import services as slas
 from portal.teams import services as teams
 from portal.teams.models import Organisation, Role, Team, User
 
@@ -131,6 +133,22 @@ def promise_quotas(*, cluster: Cluster, now: datetime, actor_id: int) -> None:
                 limit=max(capacity * promise.limit // 100, 8),
                 valid_from=now, actor_id=actor_id, now=now,
             )  # fmt: skip
+
+
+@transaction.atomic
+def promise_waits(*, now: datetime, actor_id: int) -> None:
+    """Name two tiers, give them to the branches, and let large requests need two people."""
+    ids = dict(Team.objects.values_list("slug", "id"))
+    for name, hours, goal, branch in (("Gold", 2, 900, "research"), ("Silver", 8, 950, "products")):
+        tier = slas.create_tier(
+            name=name, target_wait_seconds=hours * 3600, goal_permille=goal,
+            answer_seconds=24 * 3600, actor_id=actor_id, now=now,
+        )  # fmt: skip
+        slas.set_sla(
+            team_id=ids[branch], pool_id=None, tier_id=tier.pk, valid_from=now,
+            actor_id=actor_id, now=now,
+        )  # fmt: skip
+    approving.add_rule(approvals=2, min_gpus=32, actor_id=actor_id)
 
 
 @transaction.atomic
