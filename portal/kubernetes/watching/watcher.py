@@ -37,6 +37,8 @@ BEAT_SECONDS = 2.0
 RETRY_SECONDS = 1.0
 KEEP_SECONDS = 2.0
 NO_ROOM = Room(())
+GRAVE = (leases.Fenced, OperationalError, InterfaceError)
+"""What no object is to blame for."""
 
 
 @dataclass(slots=True)
@@ -155,22 +157,21 @@ class Watch:
 
     def _flush(self) -> None:
         """Bring the rows of all families that changed in step. What fails is done again."""
-        store = self.sight.store
-        taken = store.take()
         self.flushes += 1
-        try:
-            self._write(taken)
-        except ClusterError as error:
-            store.dirty |= set(taken)
-            self._retry_at = time.monotonic() + RETRY_SECONDS
-            log.warning("what a change names cannot be asked for: %s", error)
+        self._write(self.sight.store.take())
 
     def _write(self, roots: Sequence[str]) -> None:
-        self.sight.find_missing(roots)
         store = self.sight.store
+        try:
+            self.sight.find_missing(roots)
+        except ClusterError as error:
+            store.dirty |= set(roots)
+            self._retry_at = time.monotonic() + RETRY_SECONDS
+            log.warning("what a change names cannot be asked for: %s", error)
+            return
         if store.nodes_changed:
             store.nodes_changed = False
-            recording.machines(self.place, list(store.nodes.values()), clock.now())
+            self._record_machines()
         done: set[str] = set()
         try:
             for begin in range(0, len(roots), BATCH):
@@ -181,11 +182,20 @@ class Watch:
             store.dirty |= set(roots) - done
             raise
 
+    def _record_machines(self) -> None:
+        """All machines at once; where one cannot be read, jobs are still followed."""
+        try:
+            recording.machines(self.place, list(self.sight.store.nodes.values()), clock.now())
+        except GRAVE:
+            raise
+        except Exception:
+            log.exception("the rows of nodes stay as they are")
+
     def _record(self, roots: Sequence[str]) -> None:
         """One transaction's worth of families; one that cannot be read keeps no other waiting."""
         try:
             self._record_together(roots)
-        except (leases.Fenced, OperationalError, InterfaceError):
+        except GRAVE:
             raise
         except Exception:
             if len(roots) == 1:

@@ -278,6 +278,19 @@ def test_clocks_that_disagree_change_nothing_but_the_times(
         assert row.from_at < row.to_at
 
 
+def test_an_object_that_cannot_be_read_keeps_no_other_waiting(
+    server: ApiServer, cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    group = {"replicas": "many", "template": {"spec": watched.spec()}}
+    odd = {"headGroupSpec": {}, "workerGroupSpecs": [group]}
+    server.store.create(at("RayCluster", "odd", "vision"), {"spec": odd})
+    with watching(cluster, server) as watch:
+        submit(server.store, "train")
+        controllers.settle(server.store)
+        watch.until(lambda: states() == {"train": "running"})
+    assert "stay as they are" in caplog.text
+
+
 def test_the_mark_is_never_ahead_of_the_rows(server: ApiServer, cluster: Cluster) -> None:
     with watching(cluster, server) as watch:
         before = int(ReadMark.objects.get().version)
