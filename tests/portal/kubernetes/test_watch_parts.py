@@ -136,6 +136,33 @@ def test_what_was_told_is_forgotten_once_its_rows_are_in_step() -> None:
     assert known(store) == before
 
 
+def test_what_came_and_went_leaves_nothing_behind() -> None:
+    server, store = fake.Store(), Store()
+    controllers.add_namespace(server, "vision", "vision")
+    controllers.add_node(server, "node-0", {GPU: 8}, "a100")
+    told, sizes = server.version, []
+    for number in range(40):
+        watched.submit(server, f"job-{number}", tasks=2)
+        watched.submit(server, f"wide-{number}", gpus=16)
+        controllers.settle(server)
+        if number % 2:
+            for pod in server.all("Pod")[:2]:
+                controllers.finish(server, pod)
+        for job in server.all("Job"):
+            server.delete(controllers.of(job))
+        controllers.settle(server)
+        for one in server.since(told):
+            tell(store, Subject(one.kind), one.type, one.item)
+        told = server.version
+        store.settled(store.take())
+        sizes.append(sum(len(getattr(store, name)) for name in SHELVES))
+    assert sizes[-1] == sizes[0]
+
+
+SHELVES = ("nodes", "owners", "pods", "fillers", "_gone", "_versions", "_above", "_below", "dirty",
+           "moved")  # fmt: skip
+
+
 def test_a_list_that_is_behind_what_was_heard_takes_nothing_away() -> None:
     store = Store()
     for line in HISTORY:
