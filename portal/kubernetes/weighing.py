@@ -18,7 +18,7 @@ from portal.scheduling import rehearsing, sentences
 from portal.scheduling import selectors as scheduling
 from portal.scheduling.models import Verb
 from portal.scheduling.rehearsing import Wish
-from portal.scheduling.selectors import Sentence, queue
+from portal.scheduling.selectors import Sentence, ShareRow, queue
 from portal.scheduling.sentences import Said
 from portal.teams.selectors import Access
 from portal.workloads.models import ChargedTo
@@ -57,6 +57,26 @@ def weigh(
         starts=starts,
         planned_start=said.planned_start,
     )
+
+
+def refused_as(charge: str, wish: Wish, pool: Pool) -> str:
+    """Why the cluster's quotas would refuse pods of this class, as they are written now; or empty."""
+    if pool.cluster.mode == ClusterMode.OBSERVE or charge != composing.GUARANTEED:
+        return ""
+    share = _share(wish)
+    asks = wish.tasks * wish.gpus
+    if share is None or asks <= share.guaranteed_gpus:
+        return ""
+    return _(
+        "Within the guarantee its pods would be refused: the quota of that class is %(quota)s, and "
+        "they ask for %(asks)s. Let it count as borrowed."
+    ) % {"quota": formats.number(share.guaranteed_gpus), "asks": formats.number(asks)}
+
+
+def _share(wish: Wish) -> ShareRow | None:
+    """What the newest tick gave the team in the pool."""
+    found = scheduling.shares_now(team_id=wish.team_id, pool_id=wish.pool_id)
+    return next(iter(found), None)
 
 
 _NEVER = frozenset(
@@ -107,7 +127,7 @@ def _besides(wish: Wish, said: Said, now: datetime) -> list[str]:
             ChargedTo.BORROWED: _("It would run on borrowed GPUs, and be the first to make room."),
         }
         lines.append(counted[ChargedTo(said.charged_to)])
-    share = next(iter(scheduling.shares_now(team_id=wish.team_id, pool_id=wish.pool_id)), None)
+    share = _share(wish)
     if share is not None:
         numbers = {
             "used": formats.gpus(share.allocated), "guaranteed": formats.gpus(share.guaranteed)

@@ -25,6 +25,7 @@ class Seen:
     text: str = ""
     download: str = ""
     faults: tuple[str, ...] = ()
+    refused: str = ""
 
 
 @require_safe
@@ -74,8 +75,10 @@ def _seen(request: HttpRequest, desk: Desk, form: JobForm) -> Seen:
         wish, pool, access=access_of(request), zone=timezone.get_current_timezone(), now=desk.now
     )
     said = {name: value for name, value in form.data.items() if name in job_form.NAMES}
+    order = form.order(weighed.charge)
     address = f"{reverse('kubernetes:new-job-yaml')}?{urlencode(said)}"
-    return Seen(weighed, composing.text(form.order(weighed.charge)), address)
+    refused = weighing.refused_as(order.charge, wish, pool)
+    return Seen(weighed, composing.text(order), address, refused=refused)
 
 
 def _faults(form: JobForm) -> list[str]:

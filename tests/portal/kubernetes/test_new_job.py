@@ -19,7 +19,7 @@ from portal.inventory import services as inventory
 from portal.inventory.models import Cluster, ClusterMode, Pool
 from portal.reservations.models import ReservationState
 from portal.scheduling import rehearsing
-from portal.scheduling.models import Tick, Verb
+from portal.scheduling.models import Share, Tick, TickState, Verb
 from portal.scheduling.rehearsing import Wish
 from portal.scheduling.sentences import Said
 from portal.teams.models import Organisation, Role, Team, User
@@ -264,3 +264,19 @@ def test_more_rows_ask_no_more_queries(place: Place) -> None:
             now=builders.LONG_AGO,
         )  # fmt: skip
     assert queries() == before
+
+
+def test_a_class_whose_quota_is_too_small_is_warned_of(place: Place) -> None:
+    tick = Tick.objects.create(
+        cluster=place.pool.cluster, at=place.now, state=TickState.DONE, started_real_at=place.now
+    )
+    Share.objects.create(
+        tick=tick, team=place.vision, pool=place.pool, guaranteed=8000, reserved=0,
+        fair_share=12_000, allocated=0, borrowed=0, lent=0, available=0, dominant_share=0,
+        satisfaction=0, guaranteed_gpus=8, burst_gpus=4,
+    )  # fmt: skip
+    asked = filled(place, gpus=4, pods=3, charge="guaranteed")
+    said = text(get(place, "/new-job/check/", **asked))
+    assert "the quota of that class is 8, and they ask for 12" in said
+    borrowed = text(get(place, "/new-job/check/", **{**asked, "charge": ""}))
+    assert "the quota of that class" not in borrowed
