@@ -98,7 +98,7 @@ def test_a_service_that_makes_room_waits_by_the_gate_again(lab: Lab) -> None:
     lab.turn()
     assert len(lab.gated(lab.speech, "serve")) == 2
     assert Stop.objects.get().state == StopState.GONE
-    assert lab.row("serve").preemptions == 1
+    assert (lab.row("serve").state, lab.row("serve").preemptions) == (WorkloadState.WAITING, 1)
 
 
 def test_a_lost_pod_of_a_service_is_replaced_without_waiting_again(lab: Lab) -> None:
