@@ -49,6 +49,7 @@ class Order:
     restore_seconds: int | None = None
     reservation_id: int | None = None
     user: str = ""
+    runtime_class: str = ""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -166,7 +167,12 @@ def _rayjob(order: Order) -> dict[str, Any]:
 
 def _deployment(order: Order) -> dict[str, Any]:
     labels = {"app": order.name}
-    gate = {"schedulingGates": [{"name": GATE}]} if _waits(order) else {}
+    gate: dict[str, Any] = {}
+    if _waits(order):
+        # Of a pod its isolation never changes, so it must be said from the first.
+        gate["schedulingGates"] = [{"name": GATE}]
+        if order.runtime_class:
+            gate["runtimeClassName"] = order.runtime_class
     return {
         "apiVersion": "apps/v1",
         "kind": DEPLOYMENT,

@@ -23,6 +23,7 @@ from portal.reservations.models import HOLDING
 from portal.reservations.selectors import ReservationRow
 from portal.scheduling.rehearsing import Wish
 from portal.teams import selectors as teams
+from portal.teams.models import Team
 from portal.teams.permissions import WORK
 from portal.teams.selectors import Access
 from portal.workloads.models import Kind
@@ -43,6 +44,7 @@ class Desk:
     pools: Sequence[Pool]
     reservations: Sequence[ReservationRow]
     team_names: Mapping[int, str]
+    isolation: Mapping[int, str]
     now: datetime
 
     @property
@@ -64,7 +66,9 @@ def desk_of(access: Access, *, now: datetime) -> Desk:
     held = reservations.list_reservations(
         from_at=now, team_ids={row.team_id for row in mine if row.team_id}, states=HOLDING
     )
-    return Desk(mine, list(pools), held[:MOST_RESERVATIONS], teams.team_names(), now)
+    isolated = Team.objects.filter(pk__in={row.team_id for row in mine}).exclude(runtime_class="")
+    isolation = dict(isolated.values_list("pk", "runtime_class"))
+    return Desk(mine, list(pools), held[:MOST_RESERVATIONS], teams.team_names(), isolation, now)
 
 
 def beginning(desk: Desk, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,6 +262,7 @@ class JobForm(forms.Form):
             charge=given["charge"] or charge, duration_seconds=self._seconds(),
             save_seconds=given["save_seconds"], restore_seconds=given["restore_seconds"],
             reservation_id=row.id if row else None,
+            runtime_class=self._desk.isolation.get(place.team_id or 0, "") or pool.runtime_class,
         )  # fmt: skip
 
     def _seconds(self) -> int | None:

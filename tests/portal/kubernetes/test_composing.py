@@ -98,6 +98,15 @@ def test_where_we_decide_starts_a_job_waits_and_is_given_its_class_later() -> No
         assert "priorityClassName" not in template(order)
     deployment = template(replace(PLAIN, kind=DEPLOYMENT, mode=ClusterMode.ADMISSION))
     assert deployment["schedulingGates"] == [{"name": "evenshare.io/admission"}]
+    assert "runtimeClassName" not in deployment
+
+
+def test_a_gated_pod_says_its_isolation_from_the_first() -> None:
+    order = replace(PLAIN, kind=DEPLOYMENT, runtime_class="kata-qemu-nvidia-gpu")
+    gated = template(replace(order, mode=ClusterMode.ADMISSION))
+    assert gated["runtimeClassName"] == "kata-qemu-nvidia-gpu"
+    assert "runtimeClassName" not in template(order)
+    check(composing.manifest(replace(order, mode=ClusterMode.ADMISSION)))
 
 
 def test_a_pod_is_given_time_to_save() -> None:

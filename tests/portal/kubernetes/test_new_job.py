@@ -280,3 +280,15 @@ def test_a_class_whose_quota_is_too_small_is_warned_of(place: Place) -> None:
     assert "the quota of that class is 8, and they ask for 12" in said
     borrowed = text(get(place, "/new-job/check/", **{**asked, "charge": ""}))
     assert "the quota of that class" not in borrowed
+
+
+def test_the_isolation_of_the_team_goes_before_that_of_the_pool(place: Place) -> None:
+    Cluster.objects.update(mode=ClusterMode.ADMISSION)
+    Pool.objects.update(runtime_class="gvisor")
+    assert "runtimeClassName: gvisor" in text(
+        get(place, "/new-job/check/", **filled(place, kind="Deployment"))
+    )
+    Team.objects.filter(pk=place.vision.pk).update(runtime_class="kata")
+    assert "runtimeClassName: kata" in text(
+        get(place, "/new-job/check/", **filled(place, kind="Deployment"))
+    )
