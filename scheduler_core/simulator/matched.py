@@ -74,7 +74,7 @@ def _pressure(nodes: Sequence[FreeNode], kinds: Mapping[Demand, int]) -> Mapping
         size[node.model] += node.gpu_milli
     bound: Counter[frozenset[str]] = Counter()
     for kind, count in kinds.items():
-        if named := frozenset(kind.gpu_models) & size.keys():
+        if named := frozenset(kind.gpu_models).intersection(size):
             bound[named] += kind.total_milli * count
     part = size.total() / max(1, sum(kind.total_milli * count for kind, count in kinds.items()))
     wanted = dict.fromkeys(size, 0.0)
