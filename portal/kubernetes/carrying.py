@@ -47,7 +47,9 @@ def carry_out(*, cluster_id: int, now: datetime, lease: leases.Held | None = Non
         return Carried()
     asker: Asker | None = None
     try:
-        asker = Asker(port_for(cluster, now=now), tick.pk, tick.fence, now, lease)
+        asker = Asker(
+            port_for(cluster, now=now), tick.pk, tick.fence, now, lease, admits=_admits(cluster)
+        )
         admissions.end_of_closed(cluster_id=cluster_id, now=now)
         opening.settle(cluster, tick, now)
         _all(asker, cluster, tick)
@@ -63,9 +65,16 @@ def rehearse(*, cluster_id: int, now: datetime) -> list[Line]:
     tick = _tick_to_act_on(cluster)
     if tick is None:
         return []
-    asker = Asker(port_for(cluster, now=now), tick.pk, tick.fence, now, rehearses=True)
+    asker = Asker(
+        port_for(cluster, now=now), tick.pk, tick.fence, now, rehearses=True,
+        admits=_admits(cluster),
+    )  # fmt: skip
     _all(asker, cluster, tick)
     return asker.lines
+
+
+def _admits(cluster: Cluster) -> bool:
+    return cluster.mode == ClusterMode.ADMISSION
 
 
 def _tick_to_act_on(cluster: Cluster) -> Tick | None:
@@ -89,7 +98,7 @@ def _all(asker: Asker, cluster: Cluster, tick: Tick) -> None:
     following.follow(asker, cluster)
     for due in choosing.due(cluster=cluster, tick=tick, now=asker.now):
         starting.start(asker, due)
-    if cluster.mode == ClusterMode.ADMISSION:
+    if asker.admits:
         following.adopt(asker, cluster)
         namespaces.tell(asker, cluster)
 

@@ -45,7 +45,10 @@ class Line:
 
 @dataclass(slots=True)
 class Asker:
-    """The way to one cluster for one tick, for as long as the lease holds."""
+    """The way to one cluster for one tick, for as long as the lease holds.
+
+    Unless it `admits` jobs start by themselves there, where the cluster places them.
+    """
 
     port: ClusterPort
     tick_id: int
@@ -53,6 +56,7 @@ class Asker:
     now: datetime
     lease: leases.Held | None = None
     rehearses: bool = False
+    admits: bool = True
     lines: list[Line] = field(default_factory=list)
     _classes: Mapping[str, Manifest] | None = None
 

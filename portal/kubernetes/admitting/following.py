@@ -15,7 +15,7 @@ from portal.inventory.models import Cluster, Node, NodeState
 from portal.kubernetes.admitting import choosing, shaping, starting
 from portal.kubernetes.admitting import orders as giving
 from portal.kubernetes.admitting.asking import Asker
-from portal.kubernetes.models import Verb
+from portal.kubernetes.models import Stop, Verb
 from portal.workloads import admissions
 from portal.workloads.models import Admission, Pod, Workload, WorkloadState
 
@@ -72,6 +72,14 @@ def _look_after(asker: Asker, row: Admission, held: list[str]) -> None:
     late = not held and _is_too_late(asker, row)
     if late and not asker.change(workload, Verb.SUSPEND, item, shaping.stopped(item)):
         _end(asker, row, admissions.NOT_STARTED)
+        _resume_later(asker, workload)
+
+
+def _resume_later(asker: Asker, workload: Workload) -> None:
+    """It was us who suspended it, once more, so it is ours to resume."""
+    last = Stop.objects.filter(workload=workload).order_by("-id").first()
+    if last is not None and not asker.rehearses:
+        Stop.objects.filter(pk=last.pk).update(resumes=True)
 
 
 def _end(asker: Asker, row: Admission, why: str) -> None:
@@ -84,7 +92,7 @@ def _is_too_late(asker: Asker, row: Admission) -> bool:
     if asker.now - row.at >= timedelta(seconds=settings.START_SECONDS):
         return True
     names = {str(node) for node, _tasks in row.placements}
-    return bool(names - _usable(row, names))
+    return asker.admits and bool(names - _usable(row, names))
 
 
 def _usable(row: Admission, names: set[str]) -> set[str]:

@@ -103,6 +103,13 @@ def _asks_for_devices(spec: Mapping[str, Any]) -> bool:
     return any(is_device(name) for name in pods.requests(spec))
 
 
+def resumed(item: Manifest) -> Body:
+    """A suspended object that goes on as it is."""
+    after = deepcopy(dict(item))
+    after["spec"]["suspend"] = False
+    return after
+
+
 def stopped(item: Manifest) -> Body:
     """An object that shall have no pods, asking for what it asked for before it was let start."""
     after = deepcopy(dict(item))

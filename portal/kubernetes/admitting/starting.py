@@ -2,6 +2,7 @@
 
 A suspended Job, RayJob or RayCluster gets everything in the request that lets it start. Pods that
 wait by the gate are asked one by one, each for its own node, once as many are there as may start.
+Where jobs start by themselves, what we suspended is resumed and nothing else of it changed.
 """
 
 from collections.abc import Mapping
@@ -70,6 +71,8 @@ def _way(asker: Asker, workload: Workload, given: Orders) -> Way:
             # Deleted under our hands: the next look says so.
             return Way()
         if shaping.is_suspended(item):
+            if not asker.admits:
+                return Way(((Verb.START, item, shaping.resumed(item)),))
             return _way_of_job(workload, item, given)
     return _way_of_pods(asker, workload, given)
 

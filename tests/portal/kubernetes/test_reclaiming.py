@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
-from portal.common import leases
+from portal.common import clock, leases
 from portal.common.models import AuditEvent
 from portal.inventory.models import Cluster, ClusterMode
 from portal.kubernetes import services as kubernetes
@@ -378,3 +379,48 @@ def test_a_job_that_was_there_before_jobs_were_let_start_is_suspended_to_wait_li
 def test_an_object_that_is_gone_cannot_be_found(lab: Lab) -> None:
     with pytest.raises(NotFound):
         lab.port.get("Job", "speech", "never")
+
+
+# -- where jobs start by themselves ----------------------------------------------------------------
+
+
+def test_what_we_suspended_is_resumed_as_it_is_and_again_if_it_gets_no_node(lab: Lab) -> None:
+    Cluster.objects.update(mode=ClusterMode.RECLAIM)
+    victim = lab.want_it_back().workload.name
+    lab.carry()
+    assert Stop.objects.get().resumes
+    lab.port.delete("Job", "vision", "owner")
+    lab.minute += 2
+    template = lab.port.get("Job", "speech", victim)["spec"]["template"]
+    lab.look()
+    lab.decide()
+    for node in ("big-0", "big-1"):
+        lab.port.cordon(node)
+    lab.carry()
+    assert not lab.suspended(victim)
+    assert lab.port.get("Job", "speech", victim)["spec"]["template"] == template
+    assert not Stop.objects.get().resumes
+
+    lab.minute += 11
+    lab.turn()
+    assert lab.suspended(victim)
+    assert Stop.objects.get().resumes
+    for node in ("big-0", "big-1"):
+        lab.port.cordon(node, cordoned=False)
+    lab.turn()
+    lab.turn()
+    assert lab.state(victim) == WorkloadState.RUNNING
+
+
+def test_the_command_says_field_by_field_what_it_would_ask(
+    lab: Lab, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim = lab.want_it_back().workload.name
+    monkeypatch.setattr(clock, "now", lambda: lab.now)
+    call_command("sync", dry_run=True)
+    said = capsys.readouterr().out
+    assert f"Job speech/{victim} spec.suspend: False → True" in said
+    assert not lab.suspended(victim)
+    call_command("sync")
+    assert f"Job speech/{victim} spec.suspend: False → True" in capsys.readouterr().out
+    assert lab.suspended(victim)
