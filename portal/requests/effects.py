@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 
 from portal.common import formats
@@ -16,7 +15,7 @@ from portal.common.errors import Refusal
 from portal.inventory.calendar import FOREVER
 from portal.quotas import services as quotas
 from portal.quotas.services import Wanted
-from portal.requests import matrix, pages, quota_figures, selectors
+from portal.requests import matrix, pages, quota_figures, selectors, trying
 from portal.requests.matrix import Sums
 from portal.requests.models import RequestKind
 from portal.scheduling import selectors as scheduling
@@ -77,25 +76,20 @@ def of(*, pool_id: int, wanted: Sequence[Wanted], valid_from: datetime, now: dat
     )  # fmt: skip
 
 
-class _TakenBackError(Exception):
-    """Ends the attempt, so that nothing of it stays."""
-
-
 def _refusal(
     pool_id: int, moved: Sequence[Wanted], valid_from: datetime, now: datetime
 ) -> Refusal | None:
     if not moved:
         return None
     try:
-        with transaction.atomic():
-            quotas.change_all(
+        trying.taken_back(
+            lambda: quotas.change_all(
                 pool_id=pool_id, wanted=moved, valid_from=valid_from, actor_id=None, now=now
             )
-            raise _TakenBackError
-    except _TakenBackError:
-        return None
+        )
     except Refusal as refusal:
         return refusal
+    return None
 
 
 def _lines(row: Wanted, had: Mapping[str, int | None], share: ShareRow | None) -> list[str]:

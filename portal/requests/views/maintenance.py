@@ -1,13 +1,11 @@
 """Planned work on nodes, the drain before it, and what no longer adds up because of it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -22,7 +20,7 @@ from portal.common.errors import Missing, Refusal
 from portal.inventory import selectors as inventory
 from portal.inventory import services
 from portal.inventory.selectors import ConflictRow
-from portal.requests import conflicts, local_times, pages
+from portal.requests import conflicts, local_times, pages, trying
 from portal.requests.forms import NeedingForm, moment
 from portal.teams.middleware import access_of
 from portal.teams.models import User
@@ -135,25 +133,20 @@ def _plan(form: PlanForm, now: datetime, actor_id: int | None) -> None:
     )  # fmt: skip
 
 
-class _TakenBackError(Exception):
-    """Ends the attempt, so that nothing of it stays."""
-
-
 def _effects(form: PlanForm) -> Effects:
     """Plan it, see what no longer adds up, and take all of it back."""
     now = clock.now()
     before = inventory.list_conflicts(now=now)
-    after: Sequence[ConflictRow] = before
+
+    def attempt() -> list[ConflictRow]:
+        _plan(form, now, None)
+        return inventory.list_conflicts(now=now)
+
     try:
-        with transaction.atomic():
-            _plan(form, now, None)
-            after = inventory.list_conflicts(now=now)
-            raise _TakenBackError
-    except _TakenBackError:
-        made = [row for row in after if row not in before]
-        return Effects(tuple(conflicts.in_words(row, now) for row in made), "")
+        made = [row for row in trying.taken_back(attempt) if row not in before]
     except Refusal as refusal:
         return Effects((), str(refusal.message))
+    return Effects(tuple(conflicts.in_words(row, now) for row in made), "")
 
 
 def _page(
