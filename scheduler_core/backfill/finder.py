@@ -118,8 +118,9 @@ class Finder:
             tied = table.holes.tightest(unit, moment, tied)
         if len(tied) == 1 or table.need is None:
             return int(tied[0])
+        candidates: list[int] = tied.tolist()
         return min(
-            tied.tolist(),
+            candidates,
             key=lambda node: self._timeline.profile(self._low + node).whole_at(moment),
         )
 

@@ -118,7 +118,8 @@ class Holes:
             has_more = ((begin <= moment) & (moment < begin + length)).any(axis=1)
             has_more |= self._open[level, nodes] <= moment
             if not has_more.all():
-                return nodes[~has_more]
+                tightest: Ints = nodes[~has_more]
+                return tightest
             level += 1
         return nodes
 

@@ -51,7 +51,7 @@ def cluster(work: list[Workload], policy: Policy = PLAIN) -> Snapshot:
     return snapshot([node("n1", 4), node("n2", 2)], {"a": 6000, "b": 6000}, work, policy=policy)
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(queues())
 def test_a_later_arrival_never_moves_a_planned_start(work: list[Workload]) -> None:
     before, then = plan(cluster(work[:-1])), plan(cluster(work))
@@ -60,7 +60,7 @@ def test_a_later_arrival_never_moves_a_planned_start(work: list[Workload]) -> No
         assert planned(then)[name] == moment
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(queues())
 def test_the_first_that_waits_starts_when_planned(work: list[Workload]) -> None:
     one = cluster(work)
@@ -159,7 +159,7 @@ class TestAReservation:
         assert len(answer.starts) == 4
         assert len(nodes) == 1
 
-    @settings(max_examples=60)
+    @settings(max_examples=60, deadline=None)
     @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 2000)), max_size=8), st.booleans())
     def test_finds_its_gpus_in_its_shape_when_it_opens(
         self, asks: list[tuple[int, int]], shaped: bool

@@ -34,7 +34,7 @@ def policies() -> st.SearchStrategy[Policy]:
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(snapshots(policies()).map(only_gpus))
 def test_once_victims_had_their_turn_the_same_cycle_changes_nothing(one: Snapshot) -> None:
     second = after(one, plan(one))
