@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-from portal.kubernetes.port import FieldConflict
+from portal.kubernetes.port import FENCE, FieldConflict
 from portal.kubernetes.simulated import fields
 from portal.kubernetes.simulated.records import Stored
 from tests.api_server import refusals, rules
@@ -186,8 +186,9 @@ class Store:
             rules.check_change(target, kept.item, stored.body)
             if dry:
                 return dict(stored.body)
-            if not changed:
+            if not changed or _said(stored.body) == _said(kept.item):
                 self.vain.append((target.kind, target.namespace, target.name))
+            if not changed:
                 return kept.item
             kept.stored = stored
             kept.item = {**stored.body, "status": kept.item.get("status", {})}
@@ -288,6 +289,14 @@ class Store:
             raise refusals.another(target)
         if given.get("resourceVersion", own["resourceVersion"]) != own["resourceVersion"]:
             raise refusals.stale(target)
+
+
+def _said(item: Manifest) -> Manifest:
+    """What an object says, but for who wrote it last: a write of nothing else is in vain."""
+    notes = {k: v for k, v in item["metadata"].get("annotations", {}).items() if k != FENCE}
+    labels = item["metadata"].get("labels", {})
+    rest = {k: v for k, v in item.items() if k not in ("metadata", "status")}
+    return {**rest, "labels": labels, "notes": notes}
 
 
 def _bare(body: Manifest) -> Manifest:
