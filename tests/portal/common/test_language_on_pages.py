@@ -31,13 +31,15 @@ NAMES = re.compile(
 """What the rows of this world are called."""
 LATIN = frozenset({
     "Evenshare", "English", "GPU", "KST", "UTC", "CSV", "CPU", "GiB", "Vision", "Search", "Hanbit", "KRW",
-    "Job", "R",
+    "Job", "R", "SLA", "gold",
 })  # fmt: skip
 """Names, units and zones, written alike in both languages."""
 PAGES: dict[str, tuple[str, ...]] = {
     "member": ("dashboards:home", "dashboards:queue", "dashboards:capacity", "dashboards:workload",
                "requests:list", "requests:detail", "requests:reserve"),
     "lead": ("dashboards:home", "requests:list", "requests:detail", "requests:reserve",
+             "requests:quotas", "requests:slas", "requests:rules", "requests:maintenance",
+             "requests:extension", "requests:give-back", "requests:sla", "requests:my-feeds",
              "requests:quota", "finance:costs", "finance:statement",),
     "admin": ("dashboards:home", "dashboards:queue", "dashboards:capacity", "requests:list",
               "requests:detail", "requests:reserve", "account_logout"),
