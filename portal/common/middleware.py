@@ -39,7 +39,14 @@ def _write(request: HttpRequest, response: HttpResponse, seconds: float) -> None
     """Who asked for what, what came of it and in what time; no query, which may hold names."""
     user = getattr(request, "user", None)
     with logs.bound_to(
-        method=request.method, path=request.path, status=response.status_code,
+        method=request.method, path=_path(request), status=response.status_code,
         ms=round(seconds * 1000), user=getattr(user, "pk", None),
     ):  # fmt: skip
         log.info("served")
+
+
+def _path(request: HttpRequest) -> str:
+    """The path without the secret some addresses carry."""
+    match = request.resolver_match
+    token = match.kwargs.get("token") if match else None
+    return request.path.replace(str(token), "***") if token else request.path

@@ -89,6 +89,16 @@ def test_a_revoked_token_leads_nowhere_and_another_still_does(team: Team, now: d
             feeds.get_calendar(token=wrong, now=now)
 
 
+def test_no_log_line_holds_a_token(
+    client: Client, team: Team, now: datetime, caplog: pytest.LogCaptureFixture
+) -> None:
+    token = opened(team, now)[1]
+    with caplog.at_level("INFO", logger="portal.access"):
+        client.get(reverse("requests:calendar", args=[token]))
+    assert caplog.records
+    assert token not in str([record.__dict__ for record in caplog.records])
+
+
 def test_a_feed_has_a_name_and_a_team_so_many(team: Team, now: datetime) -> None:
     with pytest.raises(Invalid):
         feeds.open_feed(team_id=team.pk, name=" ", actor_id=None, now=now)
