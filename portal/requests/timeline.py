@@ -252,10 +252,11 @@ def _guarantees(pool_id: int, view: View) -> Iterable[Block]:
 
 def _maintenance(pool_id: int, view: View) -> Iterable[Block]:
     for row in inventory.list_maintenance(from_at=view.from_at, to_at=view.to_at, pool_id=pool_id):
-        yield Block(
-            what=_("Maintenance"), team_id=None, gpus=row.gpus, starts_at=row.starts_at,
-            ends_at=row.ends_at, grain=drawing.DASHED, label=f"{row.node_name} · {row.gpus}",
-        )  # fmt: skip
+        if row.starts_at < view.to_at:
+            yield Block(
+                what=_("Maintenance"), team_id=None, gpus=row.gpus, starts_at=row.starts_at,
+                ends_at=row.ends_at, grain=drawing.DASHED, label=f"{row.node_name} · {row.gpus}",
+            )  # fmt: skip
         if row.drain_from is not None and row.drains:
             yield Block(
                 what=_("Draining"), team_id=None, gpus=row.gpus, starts_at=row.drain_from,

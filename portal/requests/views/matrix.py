@@ -66,7 +66,8 @@ def pool(request: HttpRequest, pool_id: int) -> HttpResponse:
         request,
         say % {"count": saved} if saved else _("Nothing was changed, so nothing was saved."),
     )
-    return HttpResponseRedirect(reverse("requests:quota-pool", args=[pool_id]))
+    here = reverse("requests:quota-pool", args=[pool_id])
+    return HttpResponseRedirect(f"{here}?page={page.number}" if page.number > 1 else here)
 
 
 @require_POST

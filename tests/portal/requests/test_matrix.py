@@ -227,7 +227,7 @@ def test_a_matrix_of_many_teams_is_paged_and_costs_the_same(
         for t in teams
     )
     client.force_login(world.admin)
-    with django_assert_max_num_queries(25):
+    with django_assert_max_num_queries(18):
         page = client.get(reverse("requests:quotas"), {"page": 2})
     assert "team-60" in page.content.decode().lower()
     assert "Vision" not in _text(page)
