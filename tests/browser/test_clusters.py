@@ -33,6 +33,8 @@ def test_a_job_is_weighed_as_it_is_filled_in_and_its_manifest_copied(signed_in: 
     page.get_by_label("Name", exact=True).fill("No_Name")
     expect(verdict).to_contain_text("Small letters, digits and hyphens")
     expect(manifest).to_have_count(0)
+    # What is still on its way when a page closes would read as a fault.
+    page.wait_for_load_state("networkidle")
 
 
 def test_an_admin_sees_who_holds_a_field_and_takes_it_back(
