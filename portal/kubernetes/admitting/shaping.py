@@ -7,7 +7,7 @@ which its pods inherit and the policies of `deploy/kubernetes/admission` turn in
 kinds of Ray take everything.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -25,6 +25,7 @@ SUSPENDED = frozenset({"Job", *RAY})
 """Kinds that wait and stop by `suspend`; pods of all others wait by the gate and stop one by one."""
 SHRINKS = frozenset({"Job"})
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+TERMS, NAME = "nodeSelectorTerms", "metadata.name"
 Body = dict[str, Any]
 
 
@@ -157,14 +158,9 @@ def _place(spec: Body, pool: str, nodes: list[str]) -> None:
     required = (
         spec.setdefault("affinity", {}).setdefault("nodeAffinity", {}).setdefault(REQUIRED, {})
     )
-    bases: list[Body] = []
-    for term in required.get("nodeSelectorTerms") or [{}]:
-        base = {key: value for key, value in term.items() if key != "matchFields"}
-        if base not in bases:
-            bases.append(base)
-    required["nodeSelectorTerms"] = [
-        {**base, "matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
-        for base in bases
+    required[TERMS] = [
+        {**base, "matchFields": [{"key": NAME, "operator": "In", "values": [node]}]}
+        for base in _without_nodes(required.get(TERMS) or [{}])
         for node in nodes
     ]
 
@@ -203,7 +199,7 @@ def _merge(before: Mapping[str, Any], after: Mapping[str, Any]) -> Body:
 
 
 def changes(before: Manifest, after: Mapping[str, Any]) -> list[Change]:
-    """Field by field what differs, from → to; entries of lists by their number."""
+    """Field by field what differs, from → to; entries of lists by their number, nodes by name."""
     was, now = dict(_leaves(before)), dict(_leaves(after))
     names = [*now, *(path for path in was if path not in now)]
     return [
@@ -214,6 +210,11 @@ def changes(before: Manifest, after: Mapping[str, Any]) -> list[Change]:
 
 
 def _leaves(value: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if above[-1:] == (TERMS,) and isinstance(value, list) and any(map(_nodes, value)):
+        yield (*above, NAME), [name for term in value for name in _nodes(term)]
+        value = [term for term in _without_nodes(value) if term]
+        if not value:
+            return
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from _leaves(inner, (*above, str(key)))
@@ -222,3 +223,19 @@ def _leaves(value: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
             yield from _leaves(inner, (*above, str(number)))
     else:
         yield above, value
+
+
+def _nodes(term: Any) -> list[str]:
+    """The nodes a term of a node affinity names."""
+    lines = term.get("matchFields", []) if isinstance(term, Mapping) else []
+    return [str(name) for line in lines for name in line.get("values", [])]
+
+
+def _without_nodes(terms: Iterable[Mapping[str, Any]]) -> list[Body]:
+    """What else terms say, each once."""
+    bases: list[Body] = []
+    for term in terms:
+        base = {key: value for key, value in term.items() if key != "matchFields"}
+        if base not in bases:
+            bases.append(base)
+    return bases

@@ -67,6 +67,20 @@ def test_a_job_gets_everything_in_the_change_that_lets_it_start() -> None:
     assert affinity == on("n1", "n2")
 
 
+def test_nodes_are_told_by_name_in_one_line() -> None:
+    before = a_job()
+    after = shaping.started(before, ORDERS)
+    said = {change.field: (change.was, change.now) for change in shaping.changes(before, after)}
+    where = f"spec.template.spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[metadata.name]"
+    assert said[where] == (None, ["n1", "n2"])
+    assert [field for field in said if "affinity" in field] == [where]
+    elsewhere = Orders(**{**_fields(ORDERS), "placements": (("n3", 2),)})
+    again = {
+        c.field: (c.was, c.now) for c in shaping.changes(after, shaping.started(after, elsewhere))
+    }
+    assert again == {where: (["n1", "n2"], ["n3"])}
+
+
 def test_what_the_owner_asked_of_nodes_stays_and_an_earlier_starts_nodes_go() -> None:
     fast = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["fast"]}]}
     terms = [{**fast, **one} for one in on("old-1", "old-2")]
