@@ -11,18 +11,25 @@ from tests import builders
 
 app.finalize()
 TURN = {"kubernetes.collect", "scheduling.tick", "kubernetes.sync"}
+CHORES = {
+    "requests.expire", "finance.reckon", "operations.heartbeat", "notifications.spread",
+    "notifications.deliver",
+}  # fmt: skip
+OWN_PERIODS = {
+    "scheduling.forecast": settings.FORECAST_SECONDS,
+    "notifications.forget": 24 * 60 * 60,
+}
 
 
 def test_the_table_holds_the_turn_and_the_chores_each_thrown_away_when_late() -> None:
     table = app.conf.beat_schedule
     asked = {entry["task"]: entry for entry in table.values()}
-    chores = {"requests.expire", "finance.reckon", "operations.heartbeat"}
-    assert asked.keys() == TURN | chores | {"scheduling.forecast"}
+    assert asked.keys() == TURN | CHORES | OWN_PERIODS.keys()
     current_app.loader.import_default_modules()
     for name, entry in asked.items():
         assert name in current_app.tasks
-        period = settings.TICK_SECONDS if name in TURN else settings.CHORE_SECONDS
-        period = settings.FORECAST_SECONDS if name == "scheduling.forecast" else period
+        usual = settings.TICK_SECONDS if name in TURN else settings.CHORE_SECONDS
+        period = OWN_PERIODS.get(name, usual)
         assert entry["schedule"] == entry["options"]["expires"] == period
 
 
