@@ -34,6 +34,7 @@ class Holes:
         self._size = size
         self._rows: list[list[_Row]] = [[([], [], _NEVER)] * levels for _ in range(size)]
         self._open: Ints = np.full((levels, size), _NEVER, dtype=np.int64)
+        self._longest: Ints = np.full((levels, size), -1, dtype=np.int64)
         self._width = _SPARE
         self._begin: Ints = np.zeros((levels, size, _SPARE), dtype=np.int64)
         self._length: Ints = np.full((levels, size, _SPARE), -1, dtype=np.int64)
@@ -49,11 +50,11 @@ class Holes:
         """Take over a node's steps: from each of the times on so many units are free."""
         rows = _sweep(times, units, self.levels)
         before, self._rows[node] = self._rows[node], rows
-        widest = max(len(row[0]) for row in rows)
-        if widest > self._width:
-            self._widen(widest - self._width + _SPARE)
         for level, row in enumerate(rows):
             if row != before[level]:
+                more = len(row[0]) - self._width
+                if more > 0:
+                    self._widen(more + _SPARE)
                 self._write(node, level, row)
 
     def _write(self, node: int, level: int, row: _Row) -> None:
@@ -63,6 +64,7 @@ class Holes:
         self._length[level, node, :count] = lengths
         self._length[level, node, count:] = -1
         self._open[level, node] = open_
+        self._longest[level, node] = max(lengths, default=-1)
 
     def first(
         self, level: int, after: int, duration: int, able: Bools | None
@@ -98,12 +100,16 @@ class Holes:
     def _ending(
         self, level: int, after: int, duration: int, able: Bools | None
     ) -> tuple[Ints, Ints, Ints]:
-        """Return first and last moments to begin in each hole that ends, and the nodes."""
-        length, begin = self._length[level - 1].ravel(), self._begin[level - 1].ravel()
+        """Return first and last moments to begin in each hole that ends, and the nodes.
+
+        Most nodes have no hole that is long enough and are not looked into.
+        """
+        rows = np.flatnonzero(self._longest[level - 1] >= duration)
+        length, begin = self._length[level - 1, rows].ravel(), self._begin[level - 1, rows].ravel()
         where = np.flatnonzero(length >= duration)
         begins = begin[where]
         lasts = begins + (length[where] - duration)
-        nodes = where // self._width
+        nodes = rows[where // self._width]
         fits = lasts >= after
         if able is not None:
             fits &= able[nodes]

@@ -48,9 +48,16 @@ class Shapes:
     def __init__(self) -> None:
         self._needs: dict[object, Need] = {}
         self._shapes: dict[object, Shape] = {}
+        self._known: dict[str, tuple[Workload, Shape]] = {}
 
     def of(self, workload: Workload) -> Shape:
-        """Return the shape of the workload."""
+        """Return the shape of the workload, kept by its id as long as it is the same."""
+        known = self._known.get(workload.id)
+        if known is None or known[0] is not workload:
+            known = self._known[workload.id] = workload, self._find(workload)
+        return known[1]
+
+    def _find(self, workload: Workload) -> Shape:
         per_task = workload.per_task
         need_key = (
             per_task.gpu_milli,
