@@ -106,8 +106,8 @@ def a_world(now: datetime) -> World:
             ends_at=now + timedelta(days=10),
         ),
         budget=Budget.objects.create(
-            team=sides[0].team, period="month", amount_micro=10**9, currency="KRW", valid_from=now,
-            created_at=now,
+            team=sides[0].team, period="month", amount_micro=10**9, currency="KRW",
+            valid_from=now - timedelta(days=1), created_at=now,
         ),
         run=SyncRun.objects.create(cluster=cluster, at=now, state=SyncState.DONE),
         drift=Drift.objects.create(

@@ -86,7 +86,10 @@ def end_budget(request: HttpRequest, budget_id: int) -> HttpResponse:
 @require_POST
 def show_money(request: HttpRequest) -> HttpResponse:
     """Show amounts, or GPU-hours only."""
-    shows = request.POST.get("shows") == "yes"
+    said = request.POST.get("shows", "")
+    if said not in ("yes", "no"):
+        return redirect("finance:rates")
+    shows = said == "yes"
     services.show_money(shows=shows, actor_id=common.who(request), now=clock.now())
     messages.success(
         request,
