@@ -5,6 +5,7 @@ never a traceback, and never half an answer. The same seed gives the same runs.
 """
 
 import contextlib
+import copy
 import gzip
 import io
 import json
@@ -201,8 +202,13 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from _places(value[key])
 
 
+def _odd(draw: Random) -> Any:
+    """Return a value of its own, since what is put in may be spoilt in turn."""
+    return copy.deepcopy(draw.choice(ODD))
+
+
 def _replace(holder: Any, key: Any, draw: Random) -> None:
-    holder[key] = draw.choice(ODD)
+    holder[key] = _odd(draw)
 
 
 def _nudge(holder: Any, key: Any, draw: Random) -> None:
@@ -213,7 +219,7 @@ def _nudge(holder: Any, key: Any, draw: Random) -> None:
             (value - 1, value + 1, -value, value * 1000, value // 2, 0, 10**9)
         )
     else:
-        holder[key] = draw.choice(ODD)
+        holder[key] = _odd(draw)
 
 
 def _remove(holder: Any, key: Any, draw: Random) -> None:
