@@ -18,6 +18,7 @@ from portal.operations import cycle, organisation, tenants
 from portal.operations.story import Teller
 from portal.scheduling import services as scheduling
 from portal.teams.models import Team
+from portal.usage import services as usage
 
 LENGTH = timedelta(days=21)
 # The cluster lives by itself between two turns, so use is exact at any step; only what we decide
@@ -77,6 +78,7 @@ def build(*, until: datetime, say: Say) -> None:
             scheduling.make_forecasts(cluster_id=cluster.pk, now=now)
         if number % 50 == 0:
             say(f"  {(now - begins).days:>2} of {LENGTH.days} days")
+    usage.roll_up()
     finance.compute_open(now=until)
 
 

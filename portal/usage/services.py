@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from django.db import transaction
 from django.db.models import Max
@@ -121,12 +121,14 @@ def correct(*, cluster_id: int, pod_uid: str, seen: Iterable[Row]) -> int:
 
 
 def roll_up() -> int:
-    """Sum anew every hour the ledger has grown in. Returns how many; each is a commit of its own.
+    """Sum anew every hour the ledger has grown in. Returns how many; a day is a commit of its own.
 
     One that another process sums at the same time is theirs.
     """
-    marks = list(StaleHour.objects.values_list("cluster_id", "hour"))
-    return sum(_sum_anew(cluster_id, [hour]) for cluster_id, hour in marks)
+    days: dict[tuple[int, date], list[datetime]] = {}
+    for cluster_id, hour in StaleHour.objects.values_list("cluster_id", "hour"):
+        days.setdefault((cluster_id, hour.date()), []).append(hour)
+    return sum(_sum_anew(cluster_id, hours) for (cluster_id, _day), hours in days.items())
 
 
 def rebuild_rollups(*, from_at: datetime | None = None, to_at: datetime | None = None) -> int:
