@@ -27,7 +27,8 @@ NO_PAGES = (
     "api-", "check", "submit", "cancel", "approve", "reject", "release", "comment", "snapshot",
     "statement-csv", "new-job-check", "new-job-yaml", "preferences", "live", "ready", "admin-login",
     "quota-effects", "quota-undo", "rules-save", "maintenance-plan", "maintenance-effects",
-    "maintenance-cancel", "feed-revoke", "calendar",
+    "maintenance-cancel", "feed-revoke", "calendar", "revoke-", "withdraw", "accept", "read",
+    "retire-hook",
 )  # fmt: skip
 MORE = {
     "dashboards:queue": ("?state=running", "?state=ended"),

@@ -90,7 +90,7 @@ def test_the_export_holds_every_line_and_its_hash(client: Client) -> None:
     line = _line("requests.submitted", data={"gpus": 8})
     client.force_login(a_user("wonho", role=Role.AUDITOR))
     answer = client.get("/audit/?format=csv&q=submitted")
-    text = b"".join(answer).decode()  # type: ignore[arg-type]
+    text = b"".join(answer).decode()
     assert line.hash in text
     assert "requests.submitted" in text
 

@@ -38,7 +38,7 @@ prices = st.sampled_from([0, 1, 999_999, 2_495_000, 10**9, 10**12])
 
 def by_hand(milli_seconds: int, rate: int, digits: int) -> int:
     """GPU-time times a rate, rounded once, half to even, in micro-units."""
-    step = 10 ** (6 - digits)
+    step: int = 10 ** (6 - digits)
     return round(Fraction(milli_seconds * rate, 3_600_000 * step)) * step
 
 
