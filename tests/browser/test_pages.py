@@ -28,7 +28,7 @@ NO_PAGES = (
     "statement-csv", "new-job-check", "new-job-yaml", "preferences", "live", "ready", "admin-login",
     "quota-effects", "quota-undo", "rules-save", "maintenance-plan", "maintenance-effects",
     "maintenance-cancel", "feed-revoke", "calendar", "revoke-", "withdraw", "accept", "read",
-    "retire-hook",
+    "retire-hook", "end-budget",
 )  # fmt: skip
 MORE = {
     "dashboards:queue": ("?state=running", "?state=ended"),
