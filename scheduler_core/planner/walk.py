@@ -8,7 +8,7 @@ from scheduler_core.explain import Explainer, Note
 from scheduler_core.model import Preempted, Workload
 from scheduler_core.ordering import Order, Queue
 from scheduler_core.placement import Placement, fit
-from scheduler_core.reclaim import Board, Gate, Reclaim, Taken
+from scheduler_core.reclaim import Board, Gate, Reclaim, Taken, kind_of
 from scheduler_core.scratch import Held, Rules, Spot, State
 
 
@@ -172,7 +172,7 @@ class Walk:
 
     def _reclaim_in(self, workload: Workload, pool: int) -> bool:
         """Look for victims in one pool, unless all that matters is as when there were none."""
-        kind = self._kind(workload, pool)
+        kind = kind_of(self._state, workload, pool)
         failed = self._failed.get(kind)
         if failed is not None and failed[0] == self._state.version:
             self._note_protected(workload, failed[1])
@@ -194,22 +194,6 @@ class Walk:
         elif workload.id not in self._state.stopping and not search.is_personal():
             self._failed[kind] = self._state.version, protected
         return False
-
-    def _kind(self, workload: Workload, pool: int) -> object:
-        """Return what is alike for all work that would search for victims in the same way."""
-        state = self._state
-        limited = state.books[pool].terms.per_user[state.tree.index[workload.team]] is not None
-        return (
-            pool,
-            workload.team,
-            state.shape(workload),
-            workload.priority,
-            workload.preemptible,
-            workload.duration_seconds,
-            workload.reservation,
-            workload.checkpoint,
-            workload.user if limited else None,
-        )
 
     def _take_from(self, workload: Workload, pool: int, search: Reclaim) -> bool:
         """Stop victims and start the workload if the search finds any."""
