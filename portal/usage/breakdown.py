@@ -18,7 +18,7 @@ from portal.teams.models import Role, User
 from portal.teams.permissions import ANY_ROLE, WORK
 from portal.usage import rollups
 from portal.usage.appending import hour_of
-from portal.usage.models import HourlyUse, LedgerEntry, MeasuredUse, StaleHour
+from portal.usage.models import HourlyUse, MeasuredUse, StaleHour
 from portal.usage.rollups import HOUR
 from portal.workloads.models import ChargedTo, Workload
 
@@ -134,7 +134,7 @@ def _from_ledger(by: Dimension, chosen: Filter) -> list[tuple[Part, int, int]]:
     """What the hourly sums do not have, cut at the ends of the period."""
     first, last = _inside(chosen)
     stale = _stale(chosen)
-    rows = LedgerEntry.objects.order_by().filter(_reach(chosen))
+    rows = rollups.within(hour_of(chosen.from_at), chosen.to_at).filter(_reach(chosen))
     if last <= first or len(stale) > MOST_STALE:
         first = last = chosen.to_at
         stale = []

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from django.db.models import Case, F, Q, Sum, Value, When
+from django.db.models import Case, F, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import TruncHour
 
+from portal.inventory.models import Pool
 from portal.usage.models import HourlyUse, LedgerEntry, StaleHour
 
 HOUR = timedelta(hours=1)
@@ -48,7 +49,7 @@ class Difference:
 def read(cluster_id: int, hours: Collection[datetime]) -> list[HourlyUse]:
     """What the hourly sums of these hours should say, worked out from the ledger."""
     first, last = min(hours), max(hours) + HOUR
-    rows = LedgerEntry.objects.filter(cluster_id=cluster_id, from_at__gte=first, from_at__lt=last)
+    rows = within(first, last).filter(cluster_id=cluster_id)
     sums = (
         rows.order_by()
         .annotate(hour=TruncHour("from_at", tzinfo=UTC))
@@ -63,6 +64,14 @@ def read(cluster_id: int, hours: Collection[datetime]) -> list[HourlyUse]:
         for hour, *key, held, estimated in sums.iterator()
         if hour in hours and (held or estimated)
     ]  # fmt: skip
+
+
+def within(from_at: datetime, to_at: datetime) -> QuerySet[LedgerEntry]:
+    """Rows that begin in a period; every pool is named, so that the index of pool and time serves."""
+    pools = list(Pool.objects.values_list("pk", flat=True))
+    return LedgerEntry.objects.order_by().filter(
+        pool_id__in=pools, from_at__gte=from_at, from_at__lt=to_at
+    )
 
 
 def hours_between(from_at: datetime, to_at: datetime) -> Iterator[datetime]:
@@ -103,7 +112,7 @@ def differences(from_at: datetime, to_at: datetime) -> Iterator[Difference]:
 
 
 def _ledger_sums(from_at: datetime, to_at: datetime) -> Iterator[tuple[Sums, int]]:
-    rows = LedgerEntry.objects.order_by().filter(from_at__gte=from_at, from_at__lt=to_at)
+    rows = within(from_at, to_at)
     hours = rows.annotate(hour=TruncHour("from_at", tzinfo=UTC))
     named = hours.values_list("hour", "cluster_id", "pool_id", "team_id", "charged_to")
     for *key, held in named.annotate(held=Sum(HELD)).iterator():
