@@ -8,19 +8,23 @@ import os
 import shutil
 import subprocess
 import sys
+from ctypes.util import find_library
 from pathlib import Path
 
-# program → the Debian packages that bring it
+# program or library → the Debian packages that bring it
 NEEDED = {
     "chromium": ["chromium"],
     "postgres": ["postgresql"],
     "redis-server": ["redis-server"],
+    "libpangoft2-1.0.so": ["libpangoft2-1.0-0"],
 }
 OTHER_NAMES = {"chromium": ["chromium-browser", "google-chrome"]}
 
 
 def found(program: str) -> bool:
-    """Whether the program is there, under one of its names."""
+    """Whether the program or library is there, under one of its names."""
+    if program.endswith(".so"):
+        return find_library(program.removeprefix("lib").removesuffix(".so")) is not None
     return where(program, *OTHER_NAMES.get(program, [])) is not None
 
 
