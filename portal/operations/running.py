@@ -30,8 +30,8 @@ GRACE_SECONDS = 10
 PR_SET_PDEATHSIG = 1
 
 
-class Stopped(Exception):
-    """Somebody asked the process to end."""
+class Stopped(BaseException):
+    """Somebody asked the process to end; like Ctrl-C, no task may take it for a fault of its own."""
 
 
 def port_is_free(port: int) -> bool:
