@@ -27,7 +27,12 @@ class ClusterCommand(BaseCommand, ABC):
         rows = Cluster.objects.order_by("id")
         found = list(rows.filter(name=name) if name else rows)
         if not found:
-            raise CommandError(f"there is no cluster {name}" if name else "there is no cluster yet")
+            known = ", ".join(rows.values_list("name", flat=True))
+            raise CommandError(
+                f"there is no cluster {name}; there are: {known}"
+                if name and known
+                else "there is no cluster yet: add one with add_cluster"
+            )
         return found
 
     def _serve(self, row: Cluster, dry_run: bool) -> bool:

@@ -5,11 +5,11 @@ rests, where the mode does not, or by a tick that is not the newest or too old t
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from portal.common import clock, leases
+from portal.common import leases
 from portal.inventory.models import Cluster, ClusterMode
-from portal.kubernetes import standing
+from portal.kubernetes import standing, syncing
 from portal.kubernetes.admitting import choosing, following, namespaces, starting
 from portal.kubernetes.admitting.asking import Asker, Line
 from portal.kubernetes.models import Stop
@@ -85,8 +85,7 @@ def _tick_to_act_on(cluster: Cluster) -> Tick | None:
     tick = ticks.order_by("-at", "-id").first()
     if tick is None or tick.state != TickState.DONE:
         return None
-    age = clock.real_now() - tick.started_real_at
-    return tick if age <= timedelta(seconds=cluster.stale_after_seconds) else None
+    return None if syncing.too_old(cluster, tick) else tick
 
 
 def _all(asker: Asker, cluster: Cluster, tick: Tick) -> None:

@@ -1,13 +1,14 @@
 """Rows → cluster: the last tick's shares become quotas, with a row for each field that changed."""
 
 import time
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
-from portal.common import clock, leases
+from portal.common import clock, formats, leases
 from portal.inventory.models import Cluster, ClusterKind, ClusterMode
 from portal.kubernetes import applying, confirming, diff, policies, runs, standing, targets
 from portal.kubernetes.applying import Outcome
@@ -26,7 +27,7 @@ def sync_cluster(
 
     Every write carries the version it was made for and the tick's fence, and loses to a faster
     one; the next sync plans again. A cluster in observe mode, or whose sync is paused, is never
-    written. With a lease, no further write is begun once somebody else has taken it:
+    written, and none is by a decision older than what may be decided on: that run is FAILED. With a lease, no further write is begun once somebody else has taken it:
     `leases.Fenced` is raised.
     """
     begun = time.monotonic()
@@ -41,6 +42,9 @@ def sync_cluster(
         # 1. What a worker began that did not live to tell.
         if runs.are_open(cluster_id=cluster_id):
             runs.close_interrupted(cluster_id=cluster_id, found=found.objects, lease=lease)
+        late = "" if observes else too_old(cluster, tick)
+        if late:
+            raise ClusterError(late)
         # 2. What to write now.
         difference = Difference() if observes else _compare(port, found, cluster_id, tick, now)
         if standing.is_paused(cluster_id=cluster_id):
@@ -101,6 +105,19 @@ def newest_tick(cluster_id: int) -> Tick | None:
     """The newest tick that decided something."""
     done = Tick.objects.filter(cluster_id=cluster_id, state=TickState.DONE).defer("snapshot")
     return done.order_by("-at", "-id").first()
+
+
+def too_old(cluster: Cluster, tick: Tick) -> str:
+    """Why a cluster may not be written by this tick any more; empty while it may."""
+    age = clock.real_now() - tick.started_real_at
+    if age <= timedelta(seconds=cluster.stale_after_seconds):
+        return ""
+    return _(
+        "The newest decision is %(age)s old, more than the %(limit)s allowed, so nothing is written."
+    ) % {
+        "age": formats.duration(age),
+        "limit": formats.duration(timedelta(seconds=cluster.stale_after_seconds)),
+    }
 
 
 def dry_run(*, cluster_id: int, now: datetime) -> Difference:

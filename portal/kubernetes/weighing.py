@@ -10,12 +10,13 @@ from datetime import datetime, timedelta, tzinfo
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from portal.common import formats
+from portal.common import clock, formats
 from portal.inventory.models import ClusterMode, Pool
 from portal.kubernetes import composing
 from portal.quotas import selectors as quotas
 from portal.scheduling import rehearsing, sentences
 from portal.scheduling import selectors as scheduling
+from portal.scheduling import services as deciding
 from portal.scheduling.models import Verb
 from portal.scheduling.rehearsing import Wish
 from portal.scheduling.selectors import Sentence, ShareRow, queue
@@ -46,13 +47,14 @@ def weigh(
     starts = said.verb == Verb.START
     charge = _charge(wish, said, now)
     sentence = _starting(said) if starts else _waiting(said, names, zone, now)
+    late = deciding.too_old(pool.cluster, clock.real_now())
     more = [*sentence.also, *_besides(wish, said, now), *_of_the_mode(pool, starts=starts)]
     never = said.reason in _NEVER
     return Weighed(
-        tone="good" if starts else "bad" if never else "warn",
-        head=_head(starts=starts, never=never),
+        tone="bad" if never else "good" if starts and not late else "warn",
+        head=_("By what was last known:") if late else _head(starts=starts, never=never),
         sentence=Sentence(sentence.text, sentence.strong),
-        more=tuple(more),
+        more=(late, *more) if late else tuple(more),
         charge=charge,
         starts=starts,
         planned_start=said.planned_start,

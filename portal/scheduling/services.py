@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from portal.common import audit, clock, leases, logs
+from portal.common import audit, clock, formats, leases, logs
 from portal.common.errors import Conflict, Invalid, Missing
 from portal.inventory.models import Cluster
 from portal.reservations import services as reservations
@@ -42,9 +42,9 @@ def run_tick(
         reservations.open_and_close_due(now=now)
         no_shows.give_back_unused(now=now)
         # 2. Nothing is decided on a picture too old to be true.
-        too_old = _too_old(cluster, real)
-        if too_old:
-            return _note(Cycle(cluster_id, now, real, lease, _ms(begun)), TickState.STALE, too_old)
+        late = too_old(cluster, real)
+        if late:
+            return _note(Cycle(cluster_id, now, real, lease, _ms(begun)), TickState.STALE, late)
         # 3. Rows to snapshot.
         frozen = freezing.freeze(cluster_id=cluster_id, now=now)
         # 4. Decide: no database, no clock.
@@ -71,17 +71,17 @@ def _ms(begun: float) -> int:
     return int((time.monotonic() - begun) * 1000)
 
 
-def _too_old(cluster: Cluster, real_now: datetime) -> str:
+def too_old(cluster: Cluster, real_now: datetime) -> str:
     """Why no decision may be taken on what is known of the cluster; empty when it may."""
     if cluster.seen_real_at is None:
         return _("The cluster was never read, so nothing is decided.")
-    age = int((real_now - cluster.seen_real_at) // timedelta(seconds=1))
-    if age <= cluster.stale_after_seconds:
+    age, limit = real_now - cluster.seen_real_at, timedelta(seconds=cluster.stale_after_seconds)
+    if age <= limit:
         return ""
     return _(
-        "The cluster was last read %(age)s seconds ago, more than the %(limit)s seconds allowed, "
-        "so nothing is decided."
-    ) % {"age": age, "limit": cluster.stale_after_seconds}
+        "The cluster was last read %(age)s ago, more than the %(limit)s allowed, so nothing is "
+        "decided."
+    ) % {"age": formats.duration(age), "limit": formats.duration(limit)}
 
 
 @transaction.atomic

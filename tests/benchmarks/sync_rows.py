@@ -1,6 +1,7 @@
 """A cluster with many namespaces and the rows that know it; see `portal_sync`."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
@@ -30,7 +31,7 @@ class Ground:
         draw = Random(fence)
         tick = Tick.objects.create(
             cluster=self.cluster, at=self.world.now, state=TickState.DONE, fence=fence,
-            started_real_at=self.world.now,
+            started_real_at=datetime.now(UTC),
         )  # fmt: skip
         shares = []
         for pool in Pool.objects.filter(cluster=self.cluster).order_by("name"):

@@ -119,7 +119,7 @@ class World:
         """A tick that gives each team so many GPUs of a pool: guaranteed, and to borrow."""
         tick = Tick.objects.create(
             cluster=cluster, at=self.now, state=TickState.DONE, fence=fence,
-            started_real_at=self.now,
+            started_real_at=datetime.now(UTC),
         )  # fmt: skip
         for team, pool, guaranteed, burst in shares:
             milli = 1000 * guaranteed

@@ -43,6 +43,7 @@ def place(db: None, now: datetime) -> Iterator[Place]:
     Organisation.objects.create(id=1, name="Hanbit")
     clock.set_anchor(real_at=clock.real_now(), organisation_at=now, speed=1)
     pool = builders.a_pool(nodes=2)
+    Cluster.objects.update(seen_at=now, seen_real_at=clock.real_now())
     vision = builders.a_team("vision")
     builders.a_quota(vision, pool, guaranteed=8, limit=12)
     namespace = inventory.register_namespace(
@@ -292,3 +293,12 @@ def test_the_isolation_of_the_team_goes_before_that_of_the_pool(place: Place) ->
     assert "runtimeClassName: kata" in text(
         get(place, "/new-job/check/", **filled(place, kind="Deployment"))
     )
+
+
+def test_on_a_picture_too_old_it_says_so_instead_of_promising(place: Place, client: Client) -> None:
+    Cluster.objects.update(seen_real_at=clock.real_now() - timedelta(hours=2))
+    client.force_login(place.member)
+    text = client.get("/new-job/").content.decode()
+    assert "By what was last known" in text
+    assert "It would start." not in text
+    assert "last read 2 h ago" in text

@@ -1,9 +1,11 @@
 """The newest tick's shares become quotas, drift is shown, and a cycle without change writes nothing."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from portal.common import clock
 from portal.inventory import services as inventory
 from portal.inventory.models import Cluster, ClusterMode
 from portal.kubernetes import manifests, services
@@ -32,7 +34,7 @@ def a_tick(cluster: Cluster, minute: float, fence: int = 3, **figures: tuple[int
     """A tick that gives vision (guaranteed, burst) of pools, and speech nothing."""
     tick = Tick.objects.create(
         cluster=cluster, at=START + minutes(minute), state=TickState.DONE, fence=fence,
-        started_real_at=START,
+        started_real_at=clock.real_now(),
     )  # fmt: skip
     vision = Team.objects.get(slug="vision")
     for name, (guaranteed, burst) in figures.items():
@@ -273,3 +275,16 @@ def test_an_unreachable_cluster_makes_a_failed_run_and_no_drift(
     assert run is not None
     assert run.state == SyncState.FAILED
     assert "no simulated cluster" in run.message
+
+
+def test_a_decision_too_old_to_be_true_is_not_written(
+    cluster: Cluster, port: SimulatedCluster
+) -> None:
+    tick = a_tick(cluster, 1, a100=(6, 4))
+    old = clock.real_now() - timedelta(seconds=cluster.stale_after_seconds + 1)
+    Tick.objects.filter(pk=tick.pk).update(started_real_at=old)
+    run = sync(cluster, 1)
+    assert run is not None
+    assert run.state == SyncState.FAILED
+    assert "nothing is written" in run.message
+    assert not SyncWrite.objects.filter(run=run).exists()

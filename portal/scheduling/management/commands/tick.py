@@ -32,7 +32,10 @@ class Command(ClusterCommand):
         return ""
 
     def rehearse(self, row: Cluster) -> str:
-        """Decide on what is known now, and write nothing."""
+        """Decide on what is known now, and write nothing; on what is too old, as a tick, nothing."""
+        late = services.too_old(row, clock.real_now())
+        if late:
+            return late
         for line in rehearsing.rehearse(cluster_id=row.pk, now=clock.now()):
             self.stdout.write(f"{row.name}: {line}")
         return ""

@@ -34,7 +34,10 @@ class Command(BaseCommand):
         self.stdout.write(f"{username} is admin of the organisation.")
 
     def _add(self, username: str) -> User:
-        password = getpass(f"Password for {username}: ")
+        try:
+            password = getpass(f"Password for {username}: ")
+        except EOFError:
+            raise CommandError("A new person needs a password: run this in a terminal.") from None
         try:
             validate_password(password, User(username=username))
         except ValidationError as error:
