@@ -157,6 +157,8 @@ def connect(settings: Mapping[str, Any]) -> Connection:
                 str(kubeconfig(settings)), settings.get("context") or None,
                 persist_config=False, client_configuration=configuration,
             )  # fmt: skip
+    except (TypeError, AttributeError) as error:
+        raise Unreachable(_("The file that should lead to the cluster is no kubeconfig.")) from error
     except (*BROKEN, library.ConfigException, yaml.YAMLError) as error:
         raise Unreachable(
             _("The way to the cluster cannot be read: %(reason)s") % {"reason": error}

@@ -32,6 +32,8 @@ class Command(BaseCommand):
         if cluster:
             self._check(cluster)
         threads: dict[int, threading.Thread] = {}
+        if not Cluster.objects.filter(kind=ClusterKind.KUBERNETES).exists():
+            self.stdout.write("there is no real cluster yet; one that is added is watched at once")
         while not stop.is_set():
             self._begin(cluster, threads, stop)
             stop.wait(LOOK_SECONDS)
