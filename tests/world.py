@@ -48,7 +48,7 @@ class World:
     pool: Pool
     node: Node
     tick: Tick
-    rule: ApprovalRule
+    rules: dict[Team, ApprovalRule]
     window: MaintenanceWindow
     budget: Budget
     statement: Statement
@@ -79,8 +79,9 @@ class World:
             "drift_id": self.drift.pk,
             "hook_id": self.hook.pk,
             "month": "2026-11",
+            "provider_id": "oidc",
             "kind": "batch",
-            "rule_id": self.rule.pk,
+            "rule_id": self.rules[side.team].pk,
             "window_id": self.window.pk,
             "budget_id": self.budget.pk,
         }
@@ -100,7 +101,7 @@ def a_world(now: datetime) -> World:
     return World(
         ours=sides[0], theirs=sides[1], cluster=cluster, pool=pool,
         node=Node.objects.filter(pool=pool)[0], tick=tick, statement=_a_statement(None, now),
-        rule=ApprovalRule.objects.create(approvals=1),
+        rules={side.team: ApprovalRule.objects.create(approvals=1) for side in sides},
         window=MaintenanceWindow.objects.create(
             node=Node.objects.filter(pool=pool)[1], starts_at=now + timedelta(days=9),
             ends_at=now + timedelta(days=10),

@@ -158,7 +158,9 @@ def connect(settings: Mapping[str, Any]) -> Connection:
                 persist_config=False, client_configuration=configuration,
             )  # fmt: skip
     except (TypeError, AttributeError) as error:
-        raise Unreachable(_("The file that should lead to the cluster is no kubeconfig.")) from error
+        raise Unreachable(
+            _("The file that should lead to the cluster is no kubeconfig.")
+        ) from error
     except (*BROKEN, library.ConfigException, yaml.YAMLError) as error:
         raise Unreachable(
             _("The way to the cluster cannot be read: %(reason)s") % {"reason": error}

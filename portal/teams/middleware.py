@@ -12,10 +12,11 @@ from django.shortcuts import resolve_url
 from django.utils import timezone, translation
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.module_loading import import_string
+from django.views.defaults import page_not_found
 
 from portal.common import clock
 from portal.common.api import problem_response
-from portal.common.errors import Missing, Refusal
+from portal.common.errors import Invalid, Missing, Refusal
 from portal.teams import permissions, selectors, tokens
 from portal.teams.models import User
 from portal.teams.permissions import Rule, Verdict
@@ -117,6 +118,13 @@ class AccessMiddleware:
         if is_api:
             return problem_response(Missing())
         raise Http404
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Answer 404 where a page's address names what is not there, or cannot be."""
+        reads = request.method in SAFE
+        if isinstance(error, Missing) or (reads and isinstance(error, Invalid)):
+            return page_not_found(request, error)
+        return None
 
 
 def _names_no_row(argument: object) -> bool:

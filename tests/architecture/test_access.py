@@ -33,7 +33,8 @@ def _routes() -> Iterator[tuple[str, list[str]]]:
         resolver: URLResolver, space: str, names: list[str]
     ) -> Iterator[tuple[str, list[str]]]:
         for entry in resolver.url_patterns:
-            taken = [*names, *entry.pattern.converters]
+            named = getattr(entry.pattern.regex, "groupindex", {})
+            taken = [*names, *(entry.pattern.converters or named)]
             if isinstance(entry, URLResolver):
                 inner = f"{space}{entry.namespace}:" if entry.namespace else space
                 if not inner.startswith("admin:"):

@@ -102,8 +102,9 @@ class AuditRow:
 
 
 def list_audit(limit: int = 12) -> list[AuditRow]:
-    """The newest lines of the trail."""
-    events = list(AuditEvent.objects.order_by("-id")[:limit])
+    """The newest lines of the trail that changed something: nobody signing in is among them."""
+    changes = AuditEvent.objects.exclude(action="teams.signed_in")
+    events = list(changes.order_by("-id")[:limit])
     people = {u.pk: str(u) for u in User.objects.filter(pk__in={e.actor_id for e in events})}
     return [
         AuditRow(

@@ -42,7 +42,7 @@ def save(request: HttpRequest) -> HttpResponse:
         return _drop(request, int(what.removeprefix("drop-")))
     act = {"approval": _add, "booking": _book, "classes": _class, "doors": _door}.get(what)
     if act is None:
-        raise Http404
+        return _page(request, status=422)
     changed = act(request)
     if changed:
         return _page(request, status=422, **changed)

@@ -26,14 +26,16 @@ PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%%|\{\w+\}|\*\*|</?b>")
 JOSA = re.compile(r"(?:%\(\w+\)[sd]|\})(?:은|는|이|가|을|를|과|와|으로|로|이나|나)(?![가-힣])")
 SAME = frozenset({"Evenshare", "Kubernetes", "%(was)s → %(now)s", "GPU %(n)d: %(who)s",
                   "%(what)s: %(charge)s", "%(figure)s: %(was)s → %(now)s",
-                  "%(share)s %%"})  # fmt: skip
+                  "%(share)s %%", "%(percent)s %%", "SLAs"})  # fmt: skip
 """Names and bare placeholders, which read alike in every language."""
 LATIN = frozenset(
     {"GPU", "GPUs", "CPU", "CSV", "JSON", "KRW", "MIG", "GiB", "API", "KST", "R", "T", "G", "Kubernetes",
      "kubeconfig", "Evenshare", "deploy", "kubernetes", "quota", "requests", "SLA", "Ray",
      "RayCluster",
      "RayJob", "rayStartParams", "num", "gpu", "gpus", "Kueue", "ms", "manage", "py", "add",
-     "cluster", "NAME", "FILE"}
+     "cluster", "NAME", "FILE", "FOCUS", "PDF", "QR", "UTC", "TEAM", "RuntimeClass",
+     "runtimeClassName", "Authorization", "Bearer", "code", "https", "slack", "WeasyPrint", "Pango",
+     "pip", "install", "evenshare", "prod"}
 )  # fmt: skip
 """What Korean writes in Latin letters: units, names of things, addresses."""
 

@@ -25,13 +25,13 @@ SPOKEN = ("title", "aria-label", "placeholder", "alt", "data-label")
 HIDDEN = ("script", "style")
 NAMES = re.compile(
     r"(vision|search)-secret-job|(vision|search) secret (reason|purpose)|(vision|search)-person"
-    r"|asker-(vision|search)|h100-?\d*|\blab\b|\bvision/|Asia/Seoul|R-\d+|branch-admin|\b(admin|lead|member|finance|auditor)\b",
+    r"|asker-(vision|search)|h100-?\d*|\blab\b|\bcalendar\b|\bvision/|Asia/Seoul|R-\d+|branch-admin|\b(admin|lead|member|finance|auditor)\b",
     re.IGNORECASE,
 )
 """What the rows of this world are called."""
 LATIN = frozenset({
     "Evenshare", "English", "GPU", "KST", "UTC", "CSV", "CPU", "GiB", "Vision", "Search", "Hanbit", "KRW",
-    "Job", "R", "SLA", "gold",
+    "Job", "R", "SLA", "gold", "FOCUS", "PDF", "XLSX", "iCal",
 })  # fmt: skip
 """Names, units and zones, written alike in both languages."""
 PAGES: dict[str, tuple[str, ...]] = {
@@ -39,7 +39,7 @@ PAGES: dict[str, tuple[str, ...]] = {
                "requests:list", "requests:detail", "requests:reserve"),
     "lead": ("dashboards:home", "requests:list", "requests:detail", "requests:reserve",
              "requests:quotas", "requests:slas", "requests:rules", "requests:maintenance",
-             "requests:extension", "requests:give-back", "requests:sla", "requests:my-feeds",
+             "requests:extension", "requests:give-back", "requests:sla", "requests:feeds",
              "requests:quota", "finance:costs", "finance:statement",),
     "admin": ("dashboards:home", "dashboards:queue", "dashboards:capacity", "requests:list",
               "requests:detail", "requests:reserve", "account_logout"),
@@ -96,7 +96,7 @@ def world(db: None, now: datetime) -> World:
 def address(name: str, world: World) -> str:
     """Where a page of ours is."""
     thing = {"dashboards:workload": "workload_id", "requests:detail": "request_id",
-             "finance:statement": "statement_id"}.get(name)  # fmt: skip
+             "finance:statement": "statement_id", "requests:feeds": "team_id"}.get(name)  # fmt: skip
     return reverse(name, kwargs={thing: world.ids(world.ours)[thing]} if thing else {})
 
 

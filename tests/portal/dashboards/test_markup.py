@@ -115,7 +115,7 @@ def test_navigation_shows_only_what_the_role_opens(world: World) -> None:
     assert "/admin/" in links("admin")
     assert "/admin/" not in links("lead")
     assert "/queue/" not in links("finance")
-    assert links("nobody") == {"/"}
+    assert links("nobody") == {"/", "/inbox/"}
 
 
 def test_what_is_simulated_is_said_on_every_page(world: World) -> None:

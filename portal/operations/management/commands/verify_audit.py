@@ -18,11 +18,13 @@ class Command(BaseCommand):
         """Say how many lines follow from one another, or which is the first that does not."""
         broken = audit.first_broken()
         if broken is None:
-            self.stdout.write(_("The chain is whole: %d lines.") % AuditEvent.objects.count())
+            self.stdout.write(
+                _("The chain is whole: %(count)d lines.") % {"count": AuditEvent.objects.count()}
+            )
         elif broken:
             raise CommandError(
-                _("Line %d does not follow from the one before it. Compare it with a backup.")
-                % broken
+                _("Line %(line)d does not follow from the one before it. Compare it with a backup.")
+                % {"line": broken}
             )
         else:
             raise CommandError(_("The newest lines are missing. Compare with a backup."))
