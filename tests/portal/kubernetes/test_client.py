@@ -267,7 +267,7 @@ class TestTheWayInARow:
     def test_a_file_that_is_no_kubeconfig_says_so(self, tmp_path: Path, text: str) -> None:
         path = tmp_path / "kubeconfig"
         path.write_text(text)
-        with pytest.raises(Unreachable, match="cannot be read|no kubeconfig"):
+        with pytest.raises(Unreachable, match=r"cannot be read|no kubeconfig"):
             connect({"kubeconfig": str(path)})
 
     def test_a_context_that_is_not_there_says_so(self, server: Recorded, tmp_path: Path) -> None:
