@@ -126,7 +126,9 @@ class TrailTable(tables.Table):
         verbose_name=gettext_lazy("To what"), orderable=False, empty_values=()
     )
     team_id = django_tables2.Column(verbose_name=gettext_lazy("Team"), orderable=False)
-    data = django_tables2.Column(verbose_name=gettext_lazy("Details"), orderable=False)
+    data = django_tables2.Column(
+        verbose_name=gettext_lazy("Details"), orderable=False, attrs={"td": {"class": "anywhere"}}
+    )
     request_id = django_tables2.Column(visible=False)
     hash = django_tables2.Column(visible=False)
 
@@ -190,7 +192,7 @@ class TrailTable(tables.Table):
     def render_data(self, value: dict[str, Any]) -> SafeString:
         """Each figure with its name."""
         return format_html_join(
-            " · ", '<span class="nowrap">{} <b>{}</b></span>',
+            " · ", "<span>{} <b>{}</b></span>",
             ((key.replace("_", " "), _short(held)) for key, held in _flat(value)),
         )  # fmt: skip
 

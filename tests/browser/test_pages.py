@@ -25,7 +25,7 @@ NARROW = ViewportSize(width=390, height=844)
 # What answers no page of its own to a reader.
 NO_PAGES = (
     "api-", "check", "submit", "cancel", "approve", "reject", "release", "comment", "snapshot",
-    "statement-csv", "new-job-check", "new-job-yaml", "preferences", "live", "ready", "admin-login",
+    "statement-", "month-focus", "new-job-check", "new-job-yaml", "preferences", "live", "ready", "admin-login",
     "quota-effects", "quota-undo", "rules-save", "maintenance-plan", "maintenance-effects",
     "maintenance-cancel", "feed-revoke", "calendar", "revoke-", "withdraw", "accept", "read",
     "retire-hook", "end-budget",
