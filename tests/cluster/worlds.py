@@ -5,6 +5,7 @@ a tenant should: what keeps it within bounds is then our policies and quotas, no
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -202,9 +203,19 @@ def _empty(kit: Kit, item: Manifest) -> None:
         kit.delete("Namespace", name)
         for kind in ("Job", "Deployment", "ReplicaSet", "StatefulSet", "Pod", "ResourceQuota"):
             for found in kit.find(kind, name):
-                kit.delete(kind, found["metadata"]["name"], name)
+                _remove(kit, kind, found, name)
     except NotFound:
         return
+
+
+def _remove(kit: Kit, kind: str, found: Manifest, namespace: str) -> None:
+    """Delete an object, also one that a tenant's finalizer holds."""
+    metadata = found["metadata"]
+    kit.delete(kind, metadata["name"], namespace)
+    if metadata.get("finalizers"):
+        with suppress(NotFound):
+            none = {"metadata": {"finalizers": None}}
+            kit.patch(kind, metadata["name"], none, namespace)
 
 
 def refusal(call: Any, *arguments: Any, **more: Any) -> str:
