@@ -52,7 +52,7 @@ def test_an_admin_adds_a_rule_of_agreement_and_drops_it(client: Client, world: W
     assert _save(client, f"drop-{rule.pk}").status_code == 302
     assert not ApprovalRule.objects.exists()
     assert _save(client, f"drop-{rule.pk}").status_code == 404
-    assert _save(client, "nothing").status_code == 404
+    assert _save(client, "nothing").status_code == 422
 
 
 def test_an_admin_sets_what_a_pool_asks_and_it_binds_the_next_asking(
