@@ -5,6 +5,9 @@ from django.db import models
 
 from portal.teams.models import Team
 
+SEALED = "hook"
+"""The purpose under which addresses and secrets of hooks are sealed."""
+
 
 class Mailing(models.TextChoices):
     """When a kind of news is sent by e-mail; the inbox has it in any case."""

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from portal.common import sealing
 from portal.common.models import Channel, OutboxMessage
 from portal.notifications.kinds import KINDS, Kind
-from portal.notifications.models import Hook, Notification, Preference
+from portal.notifications.models import SEALED, Hook, Notification, Preference
 
 
 def query_inbox(*, user_id: int, unread: bool = False, kind: str = "") -> QuerySet[Notification]:
@@ -66,7 +66,7 @@ def list_hooks() -> list[HookRow]:
 def _where(hook: Hook) -> str:
     """Return scheme and host: what stands behind them may be a key."""
     try:
-        address = sealing.unseal(hook.address, purpose="hook")
+        address = sealing.unseal(hook.address, purpose=SEALED)
     except sealing.Unreadable:
         return "?"
     scheme, _colon, rest = address.partition("://")

@@ -17,7 +17,14 @@ from portal.common.models import AuditEvent, Channel
 from portal.notifications import words
 from portal.notifications.audience import Crowd
 from portal.notifications.kinds import BY_NAME, KINDS, NEWS
-from portal.notifications.models import Hook, Mailing, Notification, Preference, Progress
+from portal.notifications.models import (
+    SEALED,
+    Hook,
+    Mailing,
+    Notification,
+    Preference,
+    Progress,
+)
 from portal.notifications.sending import chat, guard
 from portal.teams import selectors as teams
 from portal.teams.models import User
@@ -25,7 +32,6 @@ from portal.teams.selectors import Tree
 
 BATCH = 500
 KEPT = timedelta(days=365)
-SEALED = "hook"
 
 
 @transaction.atomic

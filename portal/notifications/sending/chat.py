@@ -12,7 +12,7 @@ from portal.common import sealing
 from portal.common.errors import Invalid
 from portal.common.models import OutboxMessage
 from portal.common.outbox import NotSent
-from portal.notifications.models import Hook
+from portal.notifications.models import SEALED, Hook
 
 SERVICES = ("discord", "gchat", "msteams", "slack", "tgram", "workflows")
 
@@ -33,7 +33,7 @@ def send(message: OutboxMessage) -> None:
     if hook is None:
         raise NotSent("the hook was retired", final=True)
     try:
-        room = _room(sealing.unseal(hook.address, purpose="hook"))
+        room = _room(sealing.unseal(hook.address, purpose=SEALED))
     except sealing.Unreadable:
         raise NotSent("sealed under a secret key that is gone", final=True) from None
     if room is None or not room.notify(body=message.body, title="Evenshare"):

@@ -15,7 +15,7 @@ from portal.common import clock, sealing
 from portal.common.errors import Invalid
 from portal.common.models import OutboxMessage
 from portal.common.outbox import NotSent
-from portal.notifications.models import Hook
+from portal.notifications.models import SEALED, Hook
 from portal.notifications.sending import guard
 
 SECONDS = 10
@@ -34,8 +34,8 @@ def send(message: OutboxMessage) -> None:
     if hook is None:
         raise NotSent("the hook was retired", final=True)
     try:
-        url = sealing.unseal(hook.address, purpose="hook")
-        secret = sealing.unseal(hook.secret, purpose="hook")
+        url = sealing.unseal(hook.address, purpose=SEALED)
+        secret = sealing.unseal(hook.secret, purpose=SEALED)
         host, port, address = guard.check(url)
     except sealing.Unreadable:
         raise NotSent("sealed under a secret key that is gone", final=True) from None
