@@ -1,5 +1,6 @@
 """The one form: how every field is drawn, its help and faults tied to it for screen readers."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -25,6 +26,13 @@ def add_refusal(form: forms.Form, refusal: Refusal) -> None:
         form.add_error(name, str(text))
     if str(refusal.message) != " ".join(dict.fromkeys(map(str, named.values()))):
         form.add_error(None, str(refusal.message))
+
+
+def offer(form: forms.BaseForm, name: str, choices: Iterable[Any]) -> None:
+    """Set what a field offers, where that is known only as the form is made."""
+    field = form.fields[name]
+    assert isinstance(field, forms.ChoiceField)
+    field.choices = list(choices)
 
 
 class DateTimeInput(forms.DateTimeInput):

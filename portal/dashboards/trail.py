@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy
 
 from portal.common import tables, zones
 from portal.common.filters import FilterForm
+from portal.common.forms import offer
 from portal.common.models import AuditEvent
 from portal.teams.models import User
 from portal.teams.permissions import OVERSEE
@@ -63,7 +64,7 @@ class TrailFilter(FilterForm):
 
     def __init__(self, *args: Any, teams: Iterable[tuple[int, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["team"].choices = [*ANY, *teams]  # type: ignore[attr-defined]
+        offer(self, "team", [*ANY, *teams])
 
     def narrow(self, rows: QuerySet[AuditEvent], *, zone: str) -> QuerySet[AuditEvent]:
         """Only rows that match; days are whole days of `zone`."""

@@ -6,6 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from portal.common.filters import FilterForm
+from portal.common.forms import offer
 from portal.inventory.models import ClusterMode
 from portal.kubernetes import standing, words
 from portal.kubernetes.models import SyncState, Verb
@@ -21,9 +22,9 @@ class DriftFilter(FilterForm):
 
     def __init__(self, *args: Any, managers: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["sort_of"].choices = [("", _("anything")), *words.SORTS.items()]  # type: ignore[attr-defined]
+        offer(self, "sort_of", [("", _("anything")), *words.SORTS.items()])
         names = [(name, name) for name in managers]
-        self.fields["manager"].choices = [("", _("anybody")), *names]  # type: ignore[attr-defined]
+        offer(self, "manager", [("", _("anybody")), *names])
 
 
 class LogFilter(FilterForm):

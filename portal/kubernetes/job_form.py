@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from portal.common import formats
+from portal.common.forms import offer
 from portal.inventory import selectors as inventory
 from portal.inventory.models import Pool
 from portal.inventory.selectors import NamespaceRow
@@ -177,7 +178,7 @@ class JobForm(forms.Form):
         self._choose("reservation", [("", _("none")), *held])
 
     def _choose(self, name: str, choices: list[tuple[str, str]]) -> None:
-        self.fields[name].choices = choices  # type: ignore[attr-defined]
+        offer(self, name, choices)
 
     def _team(self, team_id: int | None) -> str:
         return self._desk.team_names.get(team_id or 0, "")

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from portal.common.forms import offer
 from portal.notifications.kinds import KINDS
 from portal.notifications.models import Hook, Mailing
 
@@ -50,4 +51,4 @@ class HookForm(forms.Form):
     def __init__(self, *args: Any, teams: list[tuple[int, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         everyone = [("", _("The whole organisation"))]
-        self.fields["team"].choices = [*everyone, *teams]  # type: ignore[attr-defined]
+        offer(self, "team", [*everyone, *teams])

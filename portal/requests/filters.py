@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from portal.common.filters import FilterForm, PlainSelect
+from portal.common.forms import offer
 from portal.requests.models import Request, RequestKind, RequestState
 
 ANY = [("", _("Any"))]
@@ -25,8 +26,8 @@ class RequestFilter(FilterForm):
         self, *args: Any, teams: list[tuple[int, str]], pools: list[tuple[int, str]], **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["team"].choices = [*ANY, *teams]  # type: ignore[attr-defined]
-        self.fields["pool"].choices = [*ANY, *pools]  # type: ignore[attr-defined]
+        offer(self, "team", [*ANY, *teams])
+        offer(self, "pool", [*ANY, *pools])
 
     def narrow(self, rows: QuerySet[Request]) -> QuerySet[Request]:
         """Only rows that match what was chosen."""

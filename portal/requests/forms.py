@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from portal.common.errors import Invalid
 from portal.common.filters import PlainSelect
+from portal.common.forms import offer
 from portal.requests import local_times
 from portal.requests.faulting import LONGEST_TEXT
 from portal.requests.kinds.contract import MOST
@@ -104,8 +105,8 @@ class AskForm(NeedingForm):
         **kwargs: Any,
     ) -> None:
         super().__init__(data, **kwargs)
-        self.fields["team"].choices = [(t.id, t.name) for t in teams]  # type: ignore[attr-defined]
-        self.fields["pool"].choices = list(pools)  # type: ignore[attr-defined]
+        offer(self, "team", [(t.id, t.name) for t in teams])
+        offer(self, "pool", list(pools))
 
     def clean_zone(self) -> str:
         """A zone the machine knows."""

@@ -8,6 +8,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from portal.common.forms import offer
 from portal.inventory.selectors import PoolRow
 from portal.requests.forms import whole
 from portal.reservations.rules import FIGURES, Rules
@@ -40,7 +41,7 @@ class ApprovalForm(forms.Form):
     def __init__(self, data: Mapping[str, Any] | None = None, *, pools: Iterable[PoolRow]) -> None:
         super().__init__(data)
         names = [(pool.id, pool.name) for pool in pools]
-        self.fields["pool"].choices = [("", _("all pools")), *names]  # type: ignore[attr-defined]
+        offer(self, "pool", [("", _("all pools")), *names])
 
     def rule(self) -> dict[str, Any]:
         """What was filled in, as the service takes it."""
@@ -96,7 +97,7 @@ class ClassForm(_Row):
     def __init__(self, *args: Any, levels: Iterable[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         choices = [("", _("anywhere")), ("node", _("on one node")), *((w, w) for w in levels)]
-        self.fields["together"].choices = choices  # type: ignore[attr-defined]
+        offer(self, "together", choices)
 
     def rule(self) -> Class:
         """What was filled in."""

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from portal.common import drawing, formats, tables
 from portal.common.filters import FilterForm, PlainSelect
+from portal.common.forms import offer
 from portal.requests import answering, local_times, selectors
 from portal.requests.forms import moment
 from portal.slas import selectors as slas
@@ -102,8 +103,8 @@ class BreachFilter(FilterForm):
     def __init__(self, *args: Any, teams: list[TeamRow], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         names = [(team.id, team.name) for team in teams]
-        self.fields["team"].choices = [*ANY, *names]  # type: ignore[attr-defined]
-        self.fields["days"].choices = [(str(d), str(d)) for d in PERIODS]  # type: ignore[attr-defined]
+        offer(self, "team", [*ANY, *names])
+        offer(self, "days", [(str(d), str(d)) for d in PERIODS])
 
 
 class BreachTable(tables.Table):
@@ -215,7 +216,7 @@ class SlaSetForm(forms.Form):
             "tier": [("", _("none: the promise ends")), *tiers],
         }
         for name, found in choices.items():
-            self.fields[name].choices = found  # type: ignore[attr-defined]
+            offer(self, name, found)
 
     def clean(self) -> dict[str, Any]:
         """Read local times."""
@@ -262,4 +263,4 @@ class AcknowledgeForm(forms.Form):
 
     def __init__(self, *args: Any, people: list[tuple[int, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["owner"].choices = [("", _("I do")), *people]  # type: ignore[attr-defined]
+        offer(self, "owner", [("", _("I do")), *people])

@@ -8,6 +8,7 @@ from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.validators import validate_email
 from django.utils.translation import gettext_lazy as _
 
+from portal.common.forms import offer
 from portal.teams import tokens
 from portal.teams.models import Language, Role, Theme
 
@@ -62,7 +63,7 @@ class RoleForm(forms.Form):
 
     def __init__(self, *args: Any, teams: list[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["team"].choices = teams  # type: ignore[attr-defined]
+        offer(self, "team", teams)
 
     def clean_who(self) -> str:
         """A name, or an address that could be one."""

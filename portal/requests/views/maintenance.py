@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 from portal.common import clock
 from portal.common import forms as common_forms
 from portal.common.errors import Missing, Refusal
+from portal.common.forms import offer
 from portal.inventory import selectors as inventory
 from portal.inventory import services
 from portal.inventory.selectors import ConflictRow
@@ -51,7 +52,7 @@ class PlanForm(NeedingForm):
         by_pool: dict[str, list[tuple[int, str]]] = {}
         for node in inventory.list_nodes(now=clock.now()):
             by_pool.setdefault(node.pool_name, []).append((node.id, node.name))
-        self.fields["nodes"].choices = list(by_pool.items())  # type: ignore[attr-defined]
+        offer(self, "nodes", list(by_pool.items()))
 
     def clean(self) -> dict[str, Any]:
         """Read local times; both ends are needed."""
