@@ -8,7 +8,7 @@ RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 PIP := $(BIN)/pip --disable-pip-version-check --quiet install --constraint constraints.txt
 
-.PHONY: demo test lint types contracts checks unit production browser test-cluster drills bench clean
+.PHONY: demo test lint types contracts checks unit production browser test-cluster drills lighthouse bench clean
 
 demo: $(RUN)
 	@exec $(BIN)/python manage.py demo --port $(PORT)
@@ -57,7 +57,7 @@ production: $(DEV)
 	  tests/portal tests/flows tests/races tests/drills
 
 browser: $(DEV)
-	$(BIN)/pytest -q -m browser tests/browser
+	$(BIN)/pytest -q -m 'browser and not drill' tests/browser
 
 # Against a real API server: KUBEBUILDER_ASSETS names a folder with etcd and kube-apiserver, or
 # KUBECONFIG_TEST a cluster to throw away. Without either it says what it skipped, by name.
@@ -67,6 +67,14 @@ test-cluster: $(DEV)
 # Long: every race forty times, a worker killed at thirty random points and after each of its writes.
 drills: $(DEV)
 	RACES=40 INTERLEAVINGS=500 KILLS=30 $(BIN)/python tests/with_services.py $(BIN)/pytest -q -n 2 tests/races tests/drills tests/portal/kubernetes/test_watching_exactly.py
+
+# Every page's accessibility by the npm package lighthouse, at a version that was tried.
+lighthouse: $(DEV) $(VENV)/lighthouse
+	LIGHTHOUSE=$(CURDIR)/$(VENV)/lighthouse/node_modules/.bin/lighthouse \
+	  $(BIN)/pytest -q -m browser tests/browser/test_lighthouse.py
+
+$(VENV)/lighthouse: | $(BIN)/pip
+	@npm install --prefix $@ --no-fund --no-audit --loglevel error lighthouse@13.5.0
 
 bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks

@@ -36,7 +36,7 @@ MORE = {
 }
 
 
-def _routes() -> Iterator[tuple[str, list[str]]]:
+def routes() -> Iterator[tuple[str, list[str]]]:
     """Name and argument names of every page of the portal's own."""
     for resolver in get_resolver().url_patterns:
         if not isinstance(resolver, URLResolver) or not resolver.namespace:
@@ -48,7 +48,7 @@ def _routes() -> Iterator[tuple[str, list[str]]]:
                 yield f"{resolver.namespace}:{entry.name}", list(entry.pattern.converters)
 
 
-def _addresses(name: str, arguments: list[str], ids: dict[str, list[Any]]) -> Iterator[str]:
+def addresses(name: str, arguments: list[str], ids: dict[str, list[Any]]) -> Iterator[str]:
     if not arguments:
         yield from (f"{reverse(name)}{more}" for more in ("", *MORE.get(name, ())))
         return
@@ -84,8 +84,8 @@ def test_every_page_is_in_korean_and_no_wider_than_a_telephone(
 def _walk(page: Page, portal: Backstage, watch: Watch) -> Iterator[str]:
     """Open every page this person may open, one after the other."""
     opened = 0
-    for name, arguments in _routes():
-        for address in _addresses(name, arguments, portal.ids):
+    for name, arguments in routes():
+        for address in addresses(name, arguments, portal.ids):
             answer = page.goto(address)
             assert answer is not None
             if answer.status == 404:
@@ -123,5 +123,5 @@ def test_the_pages_of_who_has_not_signed_in_are_without_fault(
 
 def test_every_page_route_has_a_rule() -> None:
     """The list above would otherwise miss it."""
-    assert all(rule_for(name) for name, _ in _routes())
-    assert len(list(_routes())) >= 12
+    assert all(rule_for(name) for name, _ in routes())
+    assert len(list(routes())) >= 12
