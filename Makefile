@@ -80,6 +80,7 @@ bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks
 	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.portal_cycle
 	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.portal_pages
+	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.portal_size
 	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.bill
 	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.portal_sync
 	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.watching
