@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from portal.common import drawing, formats
+from portal.common import charts, drawing, formats
 from portal.common import money as common_money
 
 register = template.Library()
@@ -120,6 +120,19 @@ def nothing_here(title: str, sentence: str = "", url: str = "", action: str = ""
 def pill(label: str, tone: str = "") -> dict[str, Any]:
     """A state in one word; `tone` is good, warn, bad or nothing."""
     return {"label": label, "tone": tone}
+
+
+@register.simple_tag
+def ink(grain: str, name: str) -> SafeString:
+    """How a legend paints a shape of this grain and colour."""
+    hue_number = name.removeprefix("hue-")
+    return drawing.fill(grain, int(hue_number) if hue_number.isdigit() else 0)
+
+
+@register.inclusion_tag("common/chart.html", takes_context=True)
+def chart(context: Context, value: charts.Chart, *, level: int = 2) -> dict[str, Any]:
+    """A chart with its sentence, its table and its downloads; `level` is that of its heading."""
+    return {"chart": value, "level": level, "request": context["request"]}
 
 
 @register.filter

@@ -15,7 +15,7 @@ FORBIDDEN = {
     "an inline style": r"\sstyle\s*=",
     "a style element": r"<style\b",
     "an inline handler": r"\son\w+\s*=",
-    "an inline script": r"<script(?![^>]*\bsrc=)",
+    "an inline script": r"<script(?![^>]*\b(?:src=|type=\"application/json\"))",
     "javascript in an address": r"javascript:",
     "another host": r"(?:src|href|action)=\"(?:https?:)?//",
 }
