@@ -18,4 +18,5 @@ RULES: dict[str, Rule] = {
     "dashboards:snapshot": organisation(read=OVERSEE),
     "dashboards:capacity": anywhere(),
     "dashboards:audit": anywhere(read=OVERSEE),
+    "dashboards:style": signed_in(),
 }

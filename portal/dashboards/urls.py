@@ -12,4 +12,5 @@ urlpatterns = [
     path("queue/<int:workload_id>/snapshot/<int:tick_id>.json", views.snapshot, name="snapshot"),
     path("capacity/", views.capacity, name="capacity"),
     path("audit/", views.audit, name="audit"),
+    path("style/", views.style, name="style"),
 ]
