@@ -4,7 +4,3 @@ A room imports only rooms below it (the order stands in pyproject.toml and is ch
 room: doors (views, api, tasks, admin, commands) call services that write and selectors that read;
 both stand on models. Settings are read through django.conf.
 """
-
-from portal.celery import app as celery_app
-
-__all__ = ["celery_app"]

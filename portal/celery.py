@@ -6,6 +6,9 @@ message costs one period and nothing else, and one that comes late is thrown awa
 
 Two queues, so that a slow cluster never keeps the small work waiting: `clusters` for what talks to
 one cluster, `chores` for all else. A worker serves both unless told otherwise with `-Q`.
+
+The app is made wherever Django is set up, as one of `INSTALLED_APPS`, and nowhere else: the command
+line `evenshare` stands in this package too and loads neither.
 """
 
 import logging
@@ -13,12 +16,20 @@ import os
 from typing import Any
 
 from celery import Celery, signals
+from django.apps import AppConfig
 from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 app = Celery("portal")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+class WorkersConfig(AppConfig):
+    """Loads this module, so that tasks know the app they are sent by."""
+
+    name = "portal"
+
 
 QUEUES = ("clusters", "chores")
 app.conf.task_queues = [Queue(name) for name in QUEUES]
@@ -42,6 +53,7 @@ def _set_table(sender: Celery, **_: object) -> None:
         "notifications.spread": chore,
         "notifications.deliver": chore,
         "notifications.forget": 86_400,
+        "operations.upkeep": settings.UPKEEP_SECONDS,
     }
     sender.conf.beat_schedule = {
         name: {"task": name, "schedule": seconds, "options": {"expires": seconds}}

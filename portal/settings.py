@@ -74,6 +74,7 @@ INSTALLED_APPS = [
     "portal.requests.apps.RequestsConfig",
     "portal.operations.apps.OperationsConfig",
     "portal.dashboards.apps.DashboardsConfig",
+    "portal.celery.WorkersConfig",
 ]
 
 MIDDLEWARE = [
