@@ -79,6 +79,8 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "portal.common.middleware.RequestIdMiddleware",
+    "portal.operations.middleware.MachinesMiddleware",
+    "portal.operations.middleware.CountingMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -215,7 +217,8 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = not EMBEDDED
 SECURE_HSTS_PRELOAD = not EMBEDDED
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-if env.flag("EVENSHARE_BEHIND_PROXY", default=False):
+BEHIND_PROXY = env.flag("EVENSHARE_BEHIND_PROXY", default=False)
+if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -261,6 +264,17 @@ START_SECONDS = env.whole("EVENSHARE_START_SECONDS", 600, least=1)
 FORECAST_SECONDS = env.whole("EVENSHARE_FORECAST_SECONDS", 30 if EMBEDDED else 180)
 CONFLICT_HORIZON_DAYS = env.whole("EVENSHARE_CONFLICT_HORIZON_DAYS", 14)
 REQUEST_EXPIRY_DAYS = env.whole("EVENSHARE_REQUEST_EXPIRY_DAYS", 14)
+
+# What Prometheus brings to read /metrics, and where a server of several processes adds up.
+METRICS_TOKEN = env.text("EVENSHARE_METRICS_TOKEN", "")
+METRICS_FOLDER = env.text("PROMETHEUS_MULTIPROC_DIR", "")
+# For how many days what explains the everyday is kept; the ledger, bills and audit stay for good.
+KEEP_DAYS = {
+    name: env.whole(f"EVENSHARE_KEEP_{name.upper()}_DAYS", days, least=7)
+    for name, days in
+    {"ticks": 400, "syncs": 400, "forecasts": 400, "news": 365, "messages": 90}.items()
+}  # fmt: skip
+UPKEEP_SECONDS = env.whole("EVENSHARE_UPKEEP_SECONDS", 3600, least=60)
 
 CELERY_BROKER_URL = BROKER or "memory://localhost"
 CELERY_TASK_ALWAYS_EAGER = not BROKER

@@ -23,11 +23,13 @@ from portal.inventory.models import Cluster
 from portal.kubernetes import services as kubernetes
 from portal.kubernetes.port import ClusterError
 from portal.operations import heartbeats
+from portal.operations.models import Report
 from portal.teams.models import Role, RoleAssignment
 
 PATIENCE_SECONDS = 3
 MISSED_BEATS = 3
 BACKLOG = 100
+UPKEEP_HOURS = 26
 PROBE = "operations.probe"
 
 
@@ -262,6 +264,24 @@ def audit_chain(_now: datetime) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def upkeep(now: datetime) -> Iterator[Finding]:
+    """Find whether what the installation does for itself went well, and lately."""
+    for report in Report.objects.order_by("name"):
+        subject = f"upkeep {report.name}"
+        age = int((now - report.at).total_seconds()) // 3600
+        if not report.ok:
+            yield Finding(
+                subject, Level.BAD, f"failed {age} h ago: {report.says}", "Run it by hand."
+            )
+        elif age > UPKEEP_HOURS:
+            yield Finding(
+                subject, Level.WARN, f"last ran {age} h ago",
+                "See that beat and workers run; backups are yours to run.",
+            )  # fmt: skip
+        else:
+            yield Finding(subject, Level.GOOD, f"ran {age} h ago")
+
+
 def files(_now: datetime) -> Iterator[Finding]:
     """Find whether the folder for the installation's own files can be written."""
     folder = settings.VAR_DIR
@@ -275,7 +295,7 @@ def files(_now: datetime) -> Iterator[Finding]:
 
 READY: tuple[Check, ...] = (database, broker, shared_cache)
 ALL: tuple[Check, ...] = (
-    database, database_clock, broker, shared_cache, workers, mail, files, people, clusters, reach, rights, audit_chain,
+    database, database_clock, broker, shared_cache, workers, mail, files, people, clusters, reach, rights, audit_chain, upkeep,
 )  # fmt: skip
 
 

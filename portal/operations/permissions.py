@@ -2,4 +2,9 @@
 
 from portal.teams.permissions import Rule, public
 
-RULES: dict[str, Rule] = {"healthz": public(), "readyz": public()}
+RULES: dict[str, Rule] = {
+    "healthz": public(),
+    "readyz": public(),
+    # Its own rule: machines have no account. See `metrics.may_read`.
+    "metrics": public(),
+}

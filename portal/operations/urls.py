@@ -7,4 +7,5 @@ from portal.operations import views
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
+    path("metrics", views.metrics_page, name="metrics"),
 ]

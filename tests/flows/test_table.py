@@ -18,6 +18,7 @@ CHORES = {
 OWN_PERIODS = {
     "scheduling.forecast": settings.FORECAST_SECONDS,
     "notifications.forget": 24 * 60 * 60,
+    "operations.upkeep": settings.UPKEEP_SECONDS,
 }
 
 
