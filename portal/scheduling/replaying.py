@@ -37,9 +37,9 @@ def compare(
     be named. Raises as `command.answers` does.
     """
     jobs = _jobs(arguments, outside, cluster_id, period)
-    own = None if cluster_id is None else _own(cluster_id, now)
+    ours = None if cluster_id is None else own(cluster_id, now)
     yield from command.compare(
-        arguments, outside, jobs, _ground(arguments, outside, own), _policies(arguments, own)
+        arguments, outside, jobs, _ground(arguments, outside, ours), _policies(arguments, ours)
     )
 
 
@@ -67,7 +67,7 @@ def export(outside: Outside, folder: str, *, cluster_id: int, period: Period) ->
     return len(jobs), len(machines)
 
 
-def _own(cluster_id: int, now: datetime) -> engine.Snapshot:
+def own(cluster_id: int, now: datetime) -> engine.Snapshot:
     """The cluster without its work: every node of it in service, and no reservations."""
     frozen = freezing.freeze(cluster_id=cluster_id, now=now).snapshot
     policy = policies.get_policy(cluster_id=cluster_id, now=now)

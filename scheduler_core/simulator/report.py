@@ -95,8 +95,11 @@ class Report:
     shares: Series = field(repr=False)
 
 
-def report(log: Log) -> Report:
-    """Return the figures of a finished or interrupted run."""
+def report(log: Log, until: int | None = None) -> Report:
+    """Return the figures of a finished or interrupted run.
+
+    They are about the time up to the last end or, where it is later, `until`.
+    """
     submitted = np.array(log.submitted, np.float64)
     started = np.array(log.started, np.float64)
     finished = np.array(log.finished, np.float64)
@@ -104,7 +107,8 @@ def report(log: Log) -> Report:
     first = log.begins
     if first is None:
         first = min(log.submitted, default=0)
-    last = max([first, *log.finished, *(spell.end for spell in log.spells)])
+    ends = [first if until is None else until, *log.finished, *(spell.end for spell in log.spells)]
+    last = max(first, *ends)
     waits = np.where(started == NEVER, last, started) - submitted
     history = History(log, first, last)
     held = sum((spell.end - max(first, spell.start)) * spell.gpu_milli for spell in log.spells)
