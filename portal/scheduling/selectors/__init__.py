@@ -20,7 +20,13 @@ from portal.scheduling.selectors.queue import (
     list_queue,
     queue_rows,
 )
-from portal.scheduling.selectors.shares import Loan, ShareRow, list_loans, shares_now
+from portal.scheduling.selectors.shares import (
+    Loan,
+    ShareRow,
+    list_loans,
+    shares_now,
+    split_loans,
+)
 from portal.scheduling.selectors.ticks import (
     FragmentationRow,
     PolicyRow,
@@ -74,6 +80,7 @@ __all__ = [
     "list_waits",
     "queue_rows",
     "shares_now",
+    "split_loans",
     "team_of_workload",
     "tick_row",
 ]

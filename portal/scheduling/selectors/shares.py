@@ -1,5 +1,6 @@
 """What each team has in each pool now, and who lends to whom. Sums, so open to everybody."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -100,17 +101,27 @@ def list_loans(*, pool_id: int | None = None) -> list[Loan]:
 
 def loans_of_pool(rows: list[ShareRow]) -> list[Loan]:
     """The loans within one pool."""
-    owed = {row.team_id: row.borrowed for row in rows if row.borrowed}
     names = {row.team_id: row for row in rows}
-    lent = {row.team_id: row.lent for row in rows if row.lent}
+    found = split_loans(
+        borrowed={row.team_id: row.borrowed for row in rows if row.borrowed},
+        lent={row.team_id: row.lent for row in rows if row.lent},
+    )
+    return [_loan(names.get(lender or 0), names[team], milli) for lender, team, milli in found]
+
+
+def split_loans(
+    *, borrowed: Mapping[int, int], lent: Mapping[int, int]
+) -> list[tuple[int | None, int, int]]:
+    """Lender (None: nobody was promised it), borrower and milli-GPU, as `list_loans` says."""
+    owed = dict(borrowed)
     unit = _unit([*owed.values(), sum(lent.values())])
-    loans: list[Loan] = []
-    for lender_id, part in _divide(sum(lent.values()), lent, unit).items():
+    loans: list[tuple[int | None, int, int]] = []
+    for lender_id, part in _divide(sum(lent.values()), dict(lent), unit).items():
         for team_id, milli in _divide(min(part, sum(owed.values())), owed, unit).items():
             owed[team_id] -= milli
-            loans.append(_loan(names[lender_id], names[team_id], milli))
-    loans += [_loan(None, names[team_id], milli) for team_id, milli in owed.items()]
-    return [loan for loan in loans if loan.gpu_milli]
+            loans.append((lender_id, team_id, milli))
+    loans += [(None, team_id, milli) for team_id, milli in owed.items()]
+    return [loan for loan in loans if loan[2]]
 
 
 def _unit(amounts: list[int]) -> int:
