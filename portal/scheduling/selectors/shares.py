@@ -106,7 +106,10 @@ def loans_of_pool(rows: list[ShareRow]) -> list[Loan]:
         borrowed={row.team_id: row.borrowed for row in rows if row.borrowed},
         lent={row.team_id: row.lent for row in rows if row.lent},
     )
-    return [_loan(names.get(lender or 0), names[team], milli) for lender, team, milli in found]
+    return [
+        _loan(None if lender is None else names[lender], names[team], milli)
+        for lender, team, milli in found
+    ]
 
 
 def split_loans(
