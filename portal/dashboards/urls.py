@@ -2,15 +2,15 @@
 
 from django.urls import path
 
-from portal.dashboards import views
+from portal.dashboards.views import pages, style
 
 app_name = "dashboards"
 urlpatterns = [
-    path("", views.home, name="home"),
-    path("queue/", views.queue, name="queue"),
-    path("queue/<int:workload_id>/", views.workload, name="workload"),
-    path("queue/<int:workload_id>/snapshot/<int:tick_id>.json", views.snapshot, name="snapshot"),
-    path("capacity/", views.capacity, name="capacity"),
-    path("audit/", views.audit, name="audit"),
-    path("style/", views.style, name="style"),
+    path("", pages.home, name="home"),
+    path("queue/", pages.queue, name="queue"),
+    path("queue/<int:workload_id>/", pages.workload, name="workload"),
+    path("queue/<int:workload_id>/snapshot/<int:tick_id>.json", pages.snapshot, name="snapshot"),
+    path("capacity/", pages.capacity, name="capacity"),
+    path("audit/", pages.audit, name="audit"),
+    path("style/", style.style, name="style"),
 ]

@@ -1,4 +1,4 @@
-"""Pages that look across rooms. Each reads once through the selectors and draws."""
+"""Home, Queue, Workload, Capacity and the audit trail."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from portal.common import charts, clock, csv, tables
+from portal.common import clock, csv, tables
 from portal.common.errors import Missing
-from portal.dashboards import explaining, pictures, specimens, trail, words
+from portal.dashboards import explaining, pictures, trail, words
 from portal.dashboards.filters import QueueFilter
 from portal.dashboards.selectors import capacity as capacities
 from portal.dashboards.selectors import common as commons
@@ -228,27 +228,3 @@ def audit(request: HttpRequest) -> HttpResponseBase:
     return tables.listing(
         request, table, "dashboards/audit.html", {"form": narrowed}, filename="audit"
     )
-
-
-@require_safe
-def style(request: HttpRequest) -> HttpResponseBase:
-    """The parts pages are made of, shown by themselves."""
-    now = clock.now()
-    drawn = specimens.pictures(now)
-    if file := charts.download(request, drawn):
-        return file
-    rows, ticks = specimens.lanes()
-    context = {
-        "tokens": specimens.TOKENS,
-        "spaces": specimens.SPACES,
-        "bar": specimens.bar(),
-        "lanes": rows,
-        "ticks": ticks,
-        "cells": specimens.cells(),
-        "teams": list(zip(specimens.TEAMS, range(1, 9), strict=True)),
-        "table": tables.arrange(request, specimens.jobs(now)),
-        "form": specimens.form(),
-        "charts": drawn,
-        "now": now,
-    }
-    return render(request, "dashboards/style.html", context)
