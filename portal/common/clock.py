@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 
+from portal.common import pages
 from portal.common.models import ClockAnchor
 
 _seen: ContextVar[dict[str, ClockAnchor | None] | None] = ContextVar("clock", default=None)
@@ -22,8 +23,9 @@ def real_now() -> datetime:
     return datetime.now(tz=UTC)
 
 
+@pages.once_a_page
 def now() -> datetime:
-    """The organisation's time, UTC, to the microsecond."""
+    """The organisation's time, UTC, to the microsecond; one instant for all of a page."""
     return at(real_now())
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from portal.common import audit, clock, logs
+from portal.common import audit, clock, logs, pages
 
 log = logging.getLogger("portal.access")
 _WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,64}")
@@ -26,7 +26,11 @@ class RequestIdMiddleware:
         request_id = given if _WELL_FORMED.fullmatch(given) else uuid.uuid4().hex
         token, begun = audit.request_id.set(request_id), time.monotonic()
         try:
-            with logs.bound_to(request=request_id), clock.remembered():
+            with (
+                logs.bound_to(request=request_id),
+                clock.remembered(),
+                pages.answering(request.method),
+            ):
                 response = self.get_response(request)
                 _write(request, response, time.monotonic() - begun)
         finally:

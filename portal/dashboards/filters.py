@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from portal.common.filters import FilterForm
 from portal.dashboards.selectors import queue
-from portal.inventory.models import Pool
+from portal.inventory import selectors as inventory
 from portal.teams.selectors import Tree
 from portal.workloads.models import Kind, WorkloadState
 
@@ -23,7 +23,7 @@ class QueueFilter(FilterForm):
 
     def __init__(self, data: Any, *, tree: Tree) -> None:
         super().__init__(data)
-        self._offer("pool", [("", _("All pools")), *Pool.objects.values_list("id", "name")])
+        self._offer("pool", [("", _("All pools")), *inventory.pool_names().items()])
         self._offer("team", [("", _("All teams")), *((t.id, t.name) for t in tree.rows)])
         self._offer("state", [(word, word) for word in (*queue.TABS, *WorkloadState.values)])
         self._offer("kind", [("", _("All classes")), *Kind.choices])

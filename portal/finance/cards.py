@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 
-from django.db.models import Q
-
+from portal.common.pages import once_a_page
 from portal.finance.models import IdleRule, Rate, RateCard
 from portal.finance.pricing import Price, Stretch
 from portal.inventory.models import Pool
@@ -29,6 +28,10 @@ class Terms:
     def holds_at(self, at: datetime) -> bool:
         """Whether an instant is billed by it."""
         return self.valid_from <= at and (self.valid_to is None or at < self.valid_to)
+
+    def meets(self, from_at: datetime, to_at: datetime) -> bool:
+        """Whether some instant of a period is billed by it."""
+        return self.valid_from < to_at and (self.valid_to is None or self.valid_to > from_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +59,26 @@ class Book:
 
 def read(from_at: datetime, to_at: datetime) -> Book:
     """The cards that hold at some time in a period."""
-    found = (
-        RateCard.objects.filter(valid_from__lt=to_at)
-        .filter(Q(valid_to__isnull=True) | Q(valid_to__gt=from_at))
-        .prefetch_related("rates")
-    )
-    cards = tuple(terms_of(card, list(card.rates.all())) for card in found)
-    return book_of(cards)
+    return book_of(tuple(card for card in _every() if card.meets(from_at, to_at)))
+
+
+@once_a_page
+def _every() -> tuple[Terms, ...]:
+    """All cards there ever were, which are few."""
+    rows = RateCard.objects.prefetch_related("rates")
+    return tuple(terms_of(card, list(card.rates.all())) for card in rows)
+
+
+@once_a_page
+def _models() -> dict[int, int]:
+    """The GPU model of each pool."""
+    return dict(Pool.objects.values_list("pk", "gpu_model_id"))
 
 
 def book_of(cards: tuple[Terms, ...]) -> Book:
     """These cards as a book; without one the currency is the organisation's."""
     currency = cards[0].bare.currency if cards else teams.get_organisation().currency
-    models = dict(Pool.objects.values_list("pk", "gpu_model_id"))
-    return Book(cards=cards, currency=currency, models=models)
+    return Book(cards=cards, currency=currency, models=_models())
 
 
 def terms_of(card: RateCard, rates: Sequence[Rate]) -> Terms:

@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from portal.common.filters import FilterForm
-from portal.inventory.models import Pool
+from portal.inventory import selectors as inventory
 from portal.teams.permissions import ANY_ROLE
 from portal.usage import breakdown
 from portal.usage.breakdown import Dimension
@@ -25,7 +25,7 @@ class UseFilter(FilterForm):
         offered = [d for d in Dimension if sees_work or breakdown.roles_for(d) == ANY_ROLE]
         self._offer("month", list(months))
         self._offer("by", [(d.value, d.label) for d in offered])
-        self._offer("pool", [("", _("All pools")), *Pool.objects.values_list("id", "name")])
+        self._offer("pool", [("", _("All pools")), *inventory.pool_names().items()])
 
     def _offer(self, name: str, choices: list[Any]) -> None:
         field = self.fields[name]

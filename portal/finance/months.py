@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from portal.common import zones
 from portal.common.errors import Invalid
+from portal.common.pages import once_a_page
 from portal.finance.models import Month
 from portal.teams import selectors as teams
 
@@ -35,6 +36,7 @@ def name_of(instant: datetime, zone: str) -> str:
     return f"{instant.astimezone(ZoneInfo(zone)):%Y-%m}"
 
 
+@once_a_page
 def find(instant: datetime) -> Month:
     """The month that holds this instant: its row, or one that is not saved yet."""
     row = Month.objects.filter(starts_at__lte=instant, ends_at__gt=instant).first()

@@ -1,16 +1,17 @@
 """What no longer adds up, as a sentence with its numbers and who holds what."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 
 from portal.common import formats
-from portal.inventory.models import CommitmentKind, Pool
+from portal.inventory import selectors as inventory
+from portal.inventory.models import CommitmentKind
 from portal.inventory.selectors import CommitmentRow, ConflictRow
 from portal.inventory.selectors.conflicts import Cause
-from portal.quotas import bounds
+from portal.quotas.bounds import Bound
 from portal.teams import selectors as teams
-from portal.teams.selectors import Tree
 
 MOST_NAMED = 6
 
@@ -41,13 +42,12 @@ def in_words(row: ConflictRow, now: datetime) -> str:
     return " ".join([first % words, causes[row.cause] % words, _holders(row.commitments)])
 
 
-def over_limits(now: datetime, tree: Tree | None = None) -> list[str]:
+def over_limits(now: datetime, found: Sequence[Bound]) -> list[str]:
     """Branches that are promised more than their limit, each as a sentence."""
-    found = bounds.list_over_limit(now=now, tree=tree)
     if not found:
         return []
     names = teams.team_names()
-    pools = dict(Pool.objects.values_list("id", "name"))
+    pools = inventory.pool_names()
     return [
         _(
             "From %(from)s on %(team)s and the teams below are promised %(promised)s GPUs of "

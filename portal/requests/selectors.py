@@ -9,8 +9,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from portal.common.errors import Missing
 from portal.common.models import AuditEvent
+from portal.inventory import selectors as inventory
 from portal.inventory.calendar import FOREVER, Period, Span, steps
-from portal.inventory.models import Pool
 from portal.quotas import selectors as quotas
 from portal.quotas.selectors import QuotaRow
 from portal.requests.models import Approval, Comment, Request, RequestKind, RequestState
@@ -116,7 +116,12 @@ def list_requests(*, access: Access, now: datetime, tab: Tab = Tab.ALL) -> Query
 
 def count_to_decide(*, access: Access, now: datetime) -> int:
     """How many requests this person may decide now."""
-    return Request.objects.filter(_to_decide(access, now)).count()
+    return query_to_decide(access=access, now=now).count()
+
+
+def query_to_decide(*, access: Access, now: datetime) -> QuerySet[Request]:
+    """Requests this person may decide now."""
+    return Request.objects.filter(_to_decide(access, now))
 
 
 def _to_decide(access: Access, now: datetime) -> Q:
@@ -134,7 +139,7 @@ def _in_teams(team_ids: frozenset[int] | None) -> Q:
 
 def list_pool_names() -> list[tuple[int, str]]:
     """Id and name of every pool, for a filter: names are open to the organisation."""
-    return list(Pool.objects.values_list("id", "name"))
+    return list(inventory.pool_names().items())
 
 
 def get_request(*, request_id: int) -> Request:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from portal.common import audit
 from portal.common.errors import Invalid, Missing
-from portal.inventory.models import Pool
+from portal.inventory import selectors as inventory
 from portal.reservations.models import CalendarFeed, Reservation, ReservationState
 from portal.reservations.selectors import TOOK_PLACE
 from portal.teams.models import Team
@@ -68,7 +68,7 @@ def get_calendar(*, token: str, now: datetime) -> str:
         team_id=row.team_id, state__in=TOOK_PLACE, ends_at__gt=now - BEHIND,
         starts_at__lt=now + AHEAD,
     ).order_by("starts_at", "id")  # fmt: skip
-    pools = dict(Pool.objects.values_list("id", "name"))
+    pools = inventory.pool_names()
     lines = [
         "BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Evenshare//Reservations//EN",
         "CALSCALE:GREGORIAN", "METHOD:PUBLISH", f"X-WR-CALNAME:{_text(row.team.name)}",

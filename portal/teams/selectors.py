@@ -8,6 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
+from portal.common.pages import once_a_page
 from portal.teams.models import (
     ApiToken,
     Invitation,
@@ -100,6 +101,7 @@ class Access:
 NOBODY = Access(user_id=None, grants=())
 
 
+@once_a_page
 def get_organisation() -> Organisation:
     """The organisation; an unsaved one with defaults before it is set up."""
     return Organisation.objects.filter(id=1).first() or new_organisation("Evenshare")
@@ -111,6 +113,7 @@ def new_organisation(name: str) -> Organisation:
     return Organisation(id=1, name=name, zone=zone, billing_zone=zone)
 
 
+@once_a_page
 def get_tree(*, now: datetime) -> Tree:
     """The tree at an instant: one query, parents first."""
     terms = list(
@@ -157,6 +160,7 @@ def list_teams(access: Access, *, roles: Iterable[Role], tree: Tree) -> list[Tea
     return [row for row in tree.rows if ids is None or row.id in ids]
 
 
+@once_a_page
 def team_names() -> dict[int, str]:
     """Every team's name by id; names are open to the organisation."""
     return dict(Team.objects.values_list("id", "name"))

@@ -1,5 +1,6 @@
 """How the bill is shown."""
 
+from portal.common.pages import once_a_page
 from portal.finance.models import Presentation
 from portal.teams import selectors as teams
 
@@ -9,6 +10,7 @@ def issuer() -> str:
     return teams.get_organisation().name
 
 
+@once_a_page
 def shows_money() -> bool:
     """Whether amounts are shown at all; off, the organisation sees GPU-hours only."""
     row = Presentation.objects.filter(id=1).first()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from portal.common.clock import whole_seconds
+from portal.common.pages import once_a_page
 from portal.finance import cards, pricing
 from portal.finance.models import Rate, RateCard
 from portal.finance.selectors import presentation
@@ -64,6 +65,7 @@ class Estimate:
     gpu_milli_seconds: int
 
 
+@once_a_page
 def list_rate_cards() -> list[RateCardRow]:
     """Every card, newest first."""
     found = RateCard.objects.order_by("-valid_from").prefetch_related(

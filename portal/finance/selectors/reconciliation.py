@@ -14,7 +14,7 @@ from portal.finance import cards, measuring, months, pricing
 from portal.finance.cards import Book
 from portal.finance.models import LineKind, StatementLine, StatementState
 from portal.finance.reckoning import Reckoning
-from portal.inventory.models import Pool
+from portal.inventory import selectors as inventory
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def _pools(
     from_at: datetime, to_at: datetime, lines: Sequence[QuerySet[StatementLine]]
 ) -> list[PoolReconciliation]:
     """Both sides of every pool that had capacity or has a line, cheapest first."""
-    names = dict(Pool.objects.values_list("pk", "name"))
+    names = inventory.pool_names()
     book = cards.read(from_at, to_at)
     had = {pool_id: _capacity_and_cost(pool_id, from_at, to_at, book) for pool_id in names}
     pools = {

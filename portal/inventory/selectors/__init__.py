@@ -30,6 +30,7 @@ from portal.inventory.selectors.things import (
     list_nodes,
     list_pools,
     namespace_teams,
+    pool_names,
 )
 
 __all__ = [
@@ -58,4 +59,5 @@ __all__ = [
     "list_nodes",
     "list_pools",
     "namespace_teams",
+    "pool_names",
 ]

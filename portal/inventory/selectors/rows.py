@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
+from portal.common.pages import once_a_page
 from portal.inventory import calendar
 from portal.inventory.calendar import FOREVER, Condition, Hold, Period, Piece, Span
 from portal.inventory.models import (
@@ -16,6 +17,9 @@ from portal.inventory.models import (
     Node,
     NodeOutage,
 )
+
+PLANNED = frozenset({Condition.MAINTENANCE})
+"""Bookings do without nodes in maintenance; a node that is down is expected back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +82,28 @@ def overlapping(window: Period, start: str, end: str) -> Q:
     return condition & Q(**{f"{start}__lt": window.to_at})
 
 
-def get_lives(pools: Iterable[int], window: Period) -> dict[int, list[NodeLife]]:
-    """Every node known at some time in the window, by pool: three queries."""
+def get_lives(
+    pools: Iterable[int], window: Period, *, with_outages: bool = True
+) -> dict[int, list[NodeLife]]:
+    """Every node known at some time in the window, by pool: three queries, two without outages."""
+    return _lives(frozenset(pools), window, with_outages=with_outages)
+
+
+@once_a_page
+def _lives(
+    pools: frozenset[int], window: Period, *, with_outages: bool
+) -> dict[int, list[NodeLife]]:
     nodes = list(
-        Node.objects.filter(pool_id__in=list(pools))
+        Node.objects.filter(pool_id__in=pools)
         .filter(overlapping(window, "first_seen_at", "removed_at"))
         .only("id", "name", "pool_id", "gpus", "first_seen_at", "removed_at")
     )
     pool_ids = {node.pool_id for node in nodes}
     planned = MaintenanceWindow.objects.filter(cancelled_at__isnull=True)
     away = _periods(planned.filter(node__pool_id__in=pool_ids), window)
-    down = _periods(NodeOutage.objects.filter(node__pool_id__in=pool_ids), window)
+    down: dict[int, list[Period]] = defaultdict(list)
+    if with_outages:
+        down = _periods(NodeOutage.objects.filter(node__pool_id__in=pool_ids), window)
     lives: dict[int, list[NodeLife]] = defaultdict(list)
     for node in nodes:
         known = calendar.clip(node.first_seen_at, node.removed_at or FOREVER, window)
@@ -119,8 +134,17 @@ def _periods(
 
 def get_bookable(pool_id: int, window: Period) -> list[Span]:
     """Capacity as bookings see it: known nodes less maintenance; one that is down counts."""
-    lives = get_lives([pool_id], window).get(pool_id, [])
-    return [s for life in lives for s in life.spans(without={Condition.MAINTENANCE})]
+    return list_bookable([pool_id], window)[pool_id]
+
+
+def list_bookable(pool_ids: Iterable[int], window: Period) -> dict[int, list[Span]]:
+    """The same of several pools: two queries, since nodes that are down count as the others do."""
+    wanted = list(pool_ids)
+    lives = get_lives(wanted, window, with_outages=False)
+    return {
+        pool_id: [s for life in lives.get(pool_id, ()) for s in life.spans(without=PLANNED)]
+        for pool_id in wanted
+    }
 
 
 def get_commitments(

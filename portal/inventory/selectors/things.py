@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q
 
 from portal.common.errors import Missing
+from portal.common.pages import once_a_page
 from portal.inventory.calendar import Condition, Period
 from portal.inventory.models import (
     Cluster,
@@ -103,6 +104,12 @@ class NamespaceRow:
     cluster_id: int
     name: str
     team_id: int | None
+
+
+@once_a_page
+def pool_names() -> dict[int, str]:
+    """Every pool's name by id, in the order pools are listed in; names are open to all."""
+    return dict(Pool.objects.values_list("id", "name"))
 
 
 def _instant(at: datetime) -> Period:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from django.db.models import Max, QuerySet
 
-from portal.inventory.models import Pool
+from portal.inventory import selectors as inventory
 from portal.scheduling.models import Forecast
 from portal.teams import selectors as teams
 
@@ -102,7 +102,7 @@ def list_scores(
     grouped: dict[tuple[int, int], list[_Made]] = defaultdict(list)
     for row in _made(since, now, team_id, pool_id):
         grouped[row.team_id or 0, row.pool_id or 0].append(row)
-    names, pools = teams.team_names(), dict(Pool.objects.values_list("id", "name"))
+    names, pools = teams.team_names(), inventory.pool_names()
     return [
         ScoreRow(
             team_id=team, team_name=names.get(team, ""), pool_id=pool or None,

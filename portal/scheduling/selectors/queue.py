@@ -9,7 +9,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from portal.common.errors import Invalid
-from portal.inventory.models import Pool
+from portal.inventory import selectors as inventory
 from portal.scheduling import naming, sentences
 from portal.scheduling.models import Decision, Standing
 from portal.scheduling.selectors import forecasts
@@ -213,7 +213,7 @@ def names_for(details: Iterable[Mapping[str, Any]], access: Access) -> Names:
     found = Workload.objects.filter(_mine(access), pk__in=referred) if referred else None
     return Names(
         teams=teams.team_names(),
-        pools=dict(Pool.objects.values_list("id", "name")),
+        pools=inventory.pool_names(),
         workloads=dict(found.values_list("id", "name")) if found is not None else {},
     )
 
