@@ -17,6 +17,7 @@ NEEDED = {
     "postgres": ["postgresql"],
     "redis-server": ["redis-server"],
     "libpangoft2-1.0.so": ["libpangoft2-1.0-0"],
+    "prometheus": ["prometheus"],
 }
 OTHER_NAMES = {"chromium": ["chromium-browser", "google-chrome"]}
 
