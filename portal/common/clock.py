@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 
+from django.db.models import Subquery
+
 from portal.common import pages
 from portal.common.models import ClockAnchor
 
 _seen: ContextVar[dict[str, ClockAnchor | None] | None] = ContextVar("clock", default=None)
 
+_COLUMNS = ("real_at", "organisation_at", "speed")
 _EPOCH, _SECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=1)
 
 
@@ -60,6 +63,20 @@ def _newest() -> ClockAnchor | None:
     if "anchor" not in seen:
         seen["anchor"] = ClockAnchor.objects.order_by("-id").first()
     return seen["anchor"]
+
+
+def alongside() -> dict[str, Subquery]:
+    """The newest anchor as columns of a query that is asked anyway; `take` reads them there."""
+    newest = ClockAnchor.objects.order_by("-id")
+    return {f"clock_{name}": Subquery(newest.values(name)[:1]) for name in _COLUMNS}
+
+
+def take(row: object) -> None:
+    """Remember the anchor that came with a row, where one request is answered."""
+    seen = _seen.get()
+    if seen is not None and "anchor" not in seen:
+        found = {name: getattr(row, f"clock_{name}") for name in _COLUMNS}
+        seen["anchor"] = None if found["real_at"] is None else ClockAnchor(**found)
 
 
 def set_anchor(*, real_at: datetime, organisation_at: datetime, speed: int) -> None:

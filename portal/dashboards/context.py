@@ -7,13 +7,15 @@ before a template asks for it.
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from portal.common import clock, formats
+from portal.common import clock, counting, formats
 from portal.inventory import selectors as inventory
 from portal.inventory.models import Cluster, ClusterKind
 from portal.notifications import selectors as notifications
@@ -89,18 +91,27 @@ class Frame:
             waiting = self.waiting
             return waiting, ngettext("%(count)d waits for you", "%(count)d wait for you", waiting)
         if name == "notifications:inbox":
-            unread = notifications.count_unread(user_id=int(self._request.user.pk or 0))
+            unread = self._counts["unread"]
             return unread, ngettext("%(count)d is unread", "%(count)d are unread", unread)
         return 0, ""
 
     @cached_property
     def waiting(self) -> int:
         """Requests this person may decide now, as the Requests page counts them."""
-        access = access_of(self._request)
         known: int | None = getattr(self._request, "waiting_to_decide", None)
-        if known is not None or not access.holds_anywhere(permissions.DECIDE):
-            return known or 0
-        return requests.count_to_decide(access=access, now=clock.now())
+        return self._counts["waiting"] if known is None else known
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        """What the numbers beside pages are, of those this person may open: one query."""
+        access = access_of(self._request)
+        wanted: dict[str, QuerySet[Any]] = {}
+        if access.user_id is not None:
+            wanted["unread"] = notifications.query_inbox(user_id=access.user_id, unread=True)
+        known = hasattr(self._request, "waiting_to_decide")
+        if access.holds_anywhere(permissions.DECIDE) and not known:
+            wanted["waiting"] = requests.query_to_decide(access=access, now=clock.now())
+        return {"unread": 0, "waiting": 0, **counting.together(wanted)}
 
     @cached_property
     def _clusters(self) -> list[Cluster]:

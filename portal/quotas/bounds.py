@@ -5,7 +5,7 @@ reservations from the pool made in it are at most its `limit`. And what reservat
 a team's guarantee is at most that guarantee.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -97,13 +97,21 @@ def list_over_limit(*, now: datetime, tree: Tree | None = None) -> list[Bound]:
     with too little left. By pool, team and time; a bound of a pool carries its id.
     """
     window = Period(now, FOREVER)
-    below = _below(tree or teams.get_tree(now=now))
+    booked = inventory.list_commitments(from_at=now, kind=CommitmentKind.RESERVATION)
+    return over_limits(selectors.list_all(window), booked, window, tree or teams.get_tree(now=now))
+
+
+def over_limits(
+    figures: Iterable[QuotaRow], booked: Iterable[CommitmentRow], window: Period, tree: Tree
+) -> list[Bound]:
+    """The same of all teams' figures and commitments in the window, read already."""
+    below = _below(tree)
     quotas: dict[int, dict[int, list[QuotaRow]]] = {}
-    for row in selectors.list_all(window):
+    for row in figures:
         quotas.setdefault(row.pool_id, {}).setdefault(row.team_id, []).append(row)
     held: dict[int, dict[int, list[CommitmentRow]]] = {}
-    for hold in inventory.list_commitments(from_at=now, kind=CommitmentKind.RESERVATION):
-        if hold.adds:
+    for hold in booked:
+        if hold.adds and hold.kind is CommitmentKind.RESERVATION:
             held.setdefault(hold.pool_id, {}).setdefault(hold.team_id, []).append(hold)
     return [
         replace(bound, pool_id=pool_id)

@@ -1,16 +1,18 @@
 """The matrix of quotas: teams down, pools across, sums against what there is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from portal.common.models import AuditEvent
 from portal.inventory import calendar
-from portal.inventory.calendar import FOREVER, Condition, Period, Span
+from portal.inventory.calendar import FOREVER, Period, Span
 from portal.inventory.models import CommitmentKind
 from portal.inventory.selectors import CommitmentRow, rows
+from portal.quotas import bounds
 from portal.quotas import selectors as quotas
+from portal.quotas.bounds import Bound
 from portal.quotas.selectors import QuotaRow
 from portal.requests import selectors
 from portal.requests.quota_figures import FIGURES
@@ -19,7 +21,6 @@ from portal.teams.models import User
 from portal.teams.permissions import ANY_ROLE, DECIDE
 from portal.teams.selectors import Access, TeamRow, Tree
 
-MAINTENANCE = Condition.MAINTENANCE
 NOTHING: Mapping[str, int | None] = {**dict.fromkeys(FIGURES, None), "guaranteed": 0}
 
 
@@ -67,20 +68,27 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The teams somebody may look at, and every pool."""
+    """The teams somebody may look at, and every pool; `over` is where a limit is passed."""
 
     columns: tuple[Column, ...]
     lines: tuple[Line, ...]
+    over: tuple[Bound, ...]
 
 
 def read(*, access: Access, tree: Tree, now: datetime, team_ids: frozenset[int]) -> Matrix:
-    """The matrix for these teams, of those whose branch the reader has a role in."""
+    """The matrix for these teams, of those whose branch the reader has a role in.
+
+    Five queries, whatever its size: sums and limits need all teams' rows, so all are read once.
+    """
     pools, window = selectors.list_pool_names(), Period(now, FOREVER)
+    pool_ids = [pool_id for pool_id, _name in pools]
+    figures, booked = quotas.list_all(window), rows.get_commitments(pool_ids, window)
     held: dict[tuple[int, int], QuotaRow] = {}
     later: dict[tuple[int, int], QuotaRow] = {}
-    for q in quotas.list_all(window, team_ids=team_ids):
-        (held if q.valid_from <= now else later).setdefault((q.team_id, q.pool_id), q)
-    sums = _sums_of_all([pool_id for pool_id, _name in pools], window, {})
+    for q in figures:
+        if q.team_id in team_ids:
+            (held if q.valid_from <= now else later).setdefault((q.team_id, q.pool_id), q)
+    sums = _sums_of_all(pool_ids, booked, window, {})
     return Matrix(
         columns=tuple(Column(pool_id, name, sums[pool_id]) for pool_id, name in pools),
         lines=tuple(
@@ -94,6 +102,7 @@ def read(*, access: Access, tree: Tree, now: datetime, team_ids: frozenset[int])
             for team in readable(access, tree)
             if team.id in team_ids
         ),
+        over=tuple(bounds.over_limits(figures, booked, window, tree)),
     )  # fmt: skip
 
 
@@ -126,25 +135,23 @@ def least_left(
 
 
 def _sums(pool_id: int, window: Period, changed: Mapping[int, int]) -> Sums:
-    return _sums_of_all([pool_id], window, changed)[pool_id]
+    booked = rows.get_commitments([pool_id], window)
+    return _sums_of_all([pool_id], booked, window, changed)[pool_id]
 
 
 def _sums_of_all(
-    pool_ids: Sequence[int], window: Period, changed: Mapping[int, int]
+    pool_ids: Sequence[int],
+    booked: Iterable[CommitmentRow],
+    window: Period,
+    changed: Mapping[int, int],
 ) -> dict[int, Sums]:
-    """The sums of several pools, each where the window is tightest: four queries."""
-    lives = rows.get_lives(pool_ids, window)
+    """The sums of several pools, each where the window is tightest: two queries."""
     held: dict[int, list[CommitmentRow]] = {pool_id: [] for pool_id in pool_ids}
-    for row in rows.get_commitments(pool_ids, window):
+    for row in booked:
         held[row.pool_id].append(row)
+    nodes = rows.list_bookable(pool_ids, window)
     return {
-        pool_id: _tightest(
-            [s for life in lives.get(pool_id, []) for s in life.spans(without={MAINTENANCE})],
-            held[pool_id],
-            window,
-            changed,
-        )
-        for pool_id in pool_ids
+        pool_id: _tightest(nodes[pool_id], held[pool_id], window, changed) for pool_id in pool_ids
     }
 
 

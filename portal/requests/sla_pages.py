@@ -75,13 +75,12 @@ def list_lines(*, teams: list[TeamRow], tree: Tree, days: int, now: datetime) ->
     promised = targets.get_targets(now=now, from_at=from_at, tree=tree)
     waits = slas.list_kept(from_at=from_at, now=now, promised=promised)
     answers = answering.list_kept(from_at=from_at, now=now, promised=promised)
-    pools = dict(selectors.list_pool_names())
     by_team: dict[int, list[SlaRow]] = {}
-    for row in slas.list_slas(at=from_at, team_ids=[team.id for team in teams]):
-        by_team.setdefault(row.team_id, []).append(row)
+    for (team_id, _pool_id), rows in sorted(promised.rows.items(), key=lambda one: one[0][1] or 0):
+        by_team.setdefault(team_id, []).extend(rows)
     return [
         Line(
-            sla=row, team=team, pool=pools.get(row.pool_id or 0, _("all pools")),
+            sla=row, team=team, pool=row.pool or _("all pools"),
             waits=waits.get(row.id, NOTHING), answers=answers.get(row.id, NOTHING),
         )
         for team in teams

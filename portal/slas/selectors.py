@@ -45,7 +45,7 @@ def list_tiers() -> list[Tier]:
 
 def list_slas(*, at: datetime | None = None, team_ids: Iterable[int] | None = None) -> list[SlaRow]:
     """Promises by team and pool, oldest first; at an instant, those that hold or begin later."""
-    rows = Sla.objects.select_related("tier")
+    rows = Sla.objects.select_related("tier", "pool")
     if at is not None:
         rows = rows.filter(Q(valid_to__isnull=True) | Q(valid_to__gt=at))
     if team_ids is not None:

@@ -15,11 +15,12 @@ Key = tuple[int, int | None]
 
 @dataclass(frozen=True, slots=True)
 class SlaRow:
-    """A team's promise while it holds."""
+    """A team's promise while it holds; without a pool it is for all of them."""
 
     id: int
     team_id: int
     pool_id: int | None
+    pool: str
     tier_id: int
     tier: str
     target_wait_seconds: int
@@ -71,9 +72,9 @@ class Targets:
 def get_targets(
     *, now: datetime, from_at: datetime | None = None, tree: Tree | None = None
 ) -> Targets:
-    """The promises that hold now or held at some time since `from_at`; the tree is today's."""
+    """The promises that hold, held at some time since `from_at`, or are to; the tree is today's."""
     still = Q(valid_to__isnull=True) | Q(valid_to__gt=from_at or now)
-    rows = Sla.objects.filter(still, valid_from__lte=now).select_related("tier")
+    rows = Sla.objects.filter(still).select_related("tier", "pool")
     return Targets(tree=tree or teams.get_tree(now=now), rows=_by_key(rows.order_by("valid_from")))
 
 
@@ -87,8 +88,8 @@ def _by_key(rows: Iterable[Sla]) -> dict[Key, list[SlaRow]]:
 def row_of(row: Sla) -> SlaRow:
     """A promise as a frozen answer."""
     return SlaRow(
-        id=row.pk, team_id=row.team_id, pool_id=row.pool_id, tier_id=row.tier_id,
-        tier=row.tier.name, target_wait_seconds=row.tier.target_wait_seconds,
+        id=row.pk, team_id=row.team_id, pool_id=row.pool_id,
+        pool=row.pool.name if row.pool else "", tier_id=row.tier_id, tier=row.tier.name, target_wait_seconds=row.tier.target_wait_seconds,
         goal_permille=row.tier.goal_permille, answer_seconds=row.tier.answer_seconds,
         valid_from=row.valid_from, valid_to=row.valid_to, request_id=row.request_id,
     )  # fmt: skip

@@ -21,6 +21,7 @@ from portal.common.forms import offer
 from portal.inventory import selectors as inventory
 from portal.inventory import services
 from portal.inventory.selectors import ConflictRow
+from portal.quotas import bounds
 from portal.requests import conflicts, local_times, pages, trying
 from portal.requests.forms import NeedingForm, moment
 from portal.teams.middleware import access_of
@@ -161,7 +162,7 @@ def _page(
         "rows": inventory.list_maintenance(from_at=now - BEHIND, to_at=now + AHEAD),
         "pools": {pool.id: pool.name for pool in inventory.list_pools(now=now)},
         "conflicts": [(row, conflicts.in_words(row, now)) for row in found],
-        "over_limits": conflicts.over_limits(now),
+        "over_limits": conflicts.over_limits(now, bounds.list_over_limit(now=now)),
         "may_plan": access_of(request).holds(DECIDE),
         "zone_note": pages.zone_note(),
     }

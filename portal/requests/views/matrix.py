@@ -36,10 +36,11 @@ def show(request: HttpRequest) -> HttpResponse:
     tree = teams.get_tree(now=now)
     page = _page_of(request, matrix.readable(access, tree))
     shown = frozenset(team.id for team in page.object_list)
+    found = matrix.read(access=access, tree=tree, now=now, team_ids=shown)
     context = {
-        "matrix": matrix.read(access=access, tree=tree, now=now, team_ids=shown),
+        "matrix": found,
         "page": page,
-        "over_limits": conflicts.over_limits(now, tree),
+        "over_limits": conflicts.over_limits(now, found.over),
         "may_edit": access.holds_anywhere(DECIDE),
         "may_ask": access.holds_anywhere(ASK),
         "all_teams": access.teams(DECIDE) is None,
