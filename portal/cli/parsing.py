@@ -16,15 +16,12 @@ if TYPE_CHECKING:
 
     Commands = _SubParsersAction[ArgumentParser]
 
-ENDS = """\
-0 done, 1 refused, 2 asked for in a way that makes no sense, 3 the portal is not reached"""
-
 
 def parser() -> ArgumentParser:
     """Return the whole command line."""
     top = ArgumentParser(
         prog="evenshare", description=_("Shared GPUs: ask for them, and see why a job waits."),
-        epilog=_("Ends with: %(ends)s.") % {"ends": ENDS}, allow_abbrev=False,
+        epilog=_("Ends with 0: done, 1: refused, 2: makes no sense, 3: the portal is not reached."), allow_abbrev=False,
     )  # fmt: skip
     commands = top.add_subparsers(required=True, metavar=_("COMMAND"))
     _accounts(commands)

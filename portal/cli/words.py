@@ -27,11 +27,6 @@ def gettext(text: str) -> str:
     return _catalogue(language()).gettext(text)
 
 
-def ngettext(one: str, many: str, count: int) -> str:
-    """Return the sentence for so many, in the terminal's language."""
-    return _catalogue(language()).ngettext(one, many, count)
-
-
 @cache
 def _catalogue(code: str) -> catalogues.NullTranslations:
     return catalogues.translation("django", CATALOGUES, [code], fallback=True)

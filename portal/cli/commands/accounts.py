@@ -66,7 +66,7 @@ def whoami(portal: Portal, typed: Namespace) -> Shown:
     """Say who one is at the portal, and with which roles where."""
     me = portal.get("me")
     names = {row["id"]: row["name"] for row in _teams(portal)}
-    heads = [_("ROLE"), _("WHERE")]
+    heads = [_("Role"), _("Where")]
     roles = [
         [one["role"], _("everywhere") if one["teams"] is None else _named(one["teams"], names)]
         for one in me["roles"]

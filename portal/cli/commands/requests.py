@@ -7,7 +7,6 @@ from portal.cli import calling, drawing, finding
 from portal.cli.calling import Portal
 from portal.cli.shown import Shown
 from portal.cli.words import gettext as _
-from portal.cli.words import ngettext
 
 Row = dict[str, Any]
 
@@ -19,14 +18,14 @@ def listed(portal: Portal, typed: Namespace) -> Shown:
         team=finding.team(portal, typed.team), pool=finding.pool(portal, typed.pool),
     )  # fmt: skip
     heads = [
-        _("NO."),
-        _("STATE"),
-        _("KIND"),
-        _("TEAM"),
-        _("POOL"),
-        _("GPUS"),
-        _("FROM"),
-        _("UNTIL"),
+        _("Number"),
+        _("State"),
+        _("Kind"),
+        _("Team"),
+        _("Pool"),
+        _("GPUs"),
+        _("From"),
+        _("Until"),
     ]
     rows = [
         [row["id"], row["state"], row["kind"], row["team"]["name"], row["pool"]["name"],
@@ -122,7 +121,7 @@ def _checked(found: Row) -> Shown:
     lines = [str(one).replace("**", "") for one in found.get("sentences", [])]
     ways = [f"  - {str(way['sentence']).replace('**', '')}" for way in found.get("ways", [])]
     if ways:
-        lines += ["", ngettext("What would fit:", "What would fit:", len(ways)), *ways]
+        lines += ["", _("What would fit:"), *ways]
     return Shown("\n".join(lines), found, ends_with=0 if found["fits"] else 1)
 
 

@@ -16,7 +16,7 @@ def usage(portal: Portal, typed: Namespace) -> Shown:
         "team": finding.team(portal, typed.team), "pool": finding.pool(portal, typed.pool),
     }  # fmt: skip
     found = portal.rows("usage/breakdown", most=typed.limit, **asked)
-    heads = [_("WHAT"), _("GPU-HOURS HELD"), _("MEASURED"), _("BUSY")]
+    heads = [_("What"), _("GPU-hours held"), _("Measured"), _("Busy")]
     rows = [
         [row["label"], drawing.hours(row["gpu_milli_seconds"]),
          drawing.hours(row["measured_milli_seconds"]),

@@ -18,8 +18,8 @@ MOST_DECISIONS = 5
 def queue(portal: Portal, typed: Namespace) -> Shown:
     """List open jobs in the order in which they would start."""
     found = _jobs(portal, typed, typed.state)
-    heads = [_("NO."), _("PLACE"), _("JOB"), _("TEAM"), _("POOL"), _("GPUS"), _("STATE"),
-             _("WAITED"), _("START"), _("WHY")]  # fmt: skip
+    heads = [_("Number"), _("Place"), _("Job"), _("Team"), _("Pool"), _("GPUs"), _("State"),
+             _("Waited"), _("Start"), _("Why")]  # fmt: skip
     rows = [
         [row["id"], row["position"], row["title"], _name(row["team"]), _name(row["pool"]),
          drawing.gpus(row["gpu_milli"]), row["state"], drawing.stretch(row["waited_seconds"]),
@@ -87,8 +87,8 @@ def forecast(portal: Portal, typed: Namespace) -> Shown:
     if typed.scores:
         return _scores(portal, typed)
     found = _jobs(portal, typed, "waiting")
-    heads = [_("NO."), _("JOB"), _("TEAM"), _("GPUS"), _("PLANNED"), _("AS LIKELY AS NOT BY"),
-             _("VERY LIKELY BY")]  # fmt: skip
+    heads = [_("Number"), _("Job"), _("Team"), _("GPUs"), _("Planned"), _("As likely as not by"),
+             _("Very likely by")]  # fmt: skip
     rows = [
         [row["id"], row["title"], _name(row["team"]), drawing.gpus(row["gpu_milli"]),
          drawing.moment(row["planned_start"]),
@@ -104,8 +104,8 @@ def _scores(portal: Portal, typed: Namespace) -> Shown:
         "forecasts", most=typed.limit, team=finding.team(portal, typed.team),
         pool=finding.pool(portal, typed.pool),
     )  # fmt: skip
-    heads = [_("TEAM"), _("POOL"), _("JUDGED"), _("BY THE EARLIER"), _("BY THE LATER"),
-             _("OFF BY")]  # fmt: skip
+    heads = [_("Team"), _("Pool"), _("Judged"), _("By the earlier"), _("By the later"),
+             _("Off by")]  # fmt: skip
     rows = [
         [_name(row["team"]), _name(row["pool"]), row["judged"], row["started_by_p50"],
          row["started_by_p90"], drawing.stretch(row["median_error_seconds"])]

@@ -35,7 +35,9 @@ LATIN = frozenset(
      "RayJob", "rayStartParams", "num", "gpu", "gpus", "Kueue", "ms", "manage", "py", "add",
      "cluster", "NAME", "FILE", "FOCUS", "PDF", "QR", "UTC", "TEAM", "RuntimeClass",
      "runtimeClassName", "Authorization", "Bearer", "code", "https", "slack", "WeasyPrint", "Pango",
-     "pip", "install", "evenshare", "prod"}
+     "pip", "install", "evenshare", "prod",
+     "login", "ADDRESS", "http", "example", "org", "token", "stdin", "insecure", "limit", "until", "request",
+     "submit", "Job", "training", "Asia", "Seoul"}
 )  # fmt: skip
 """What Korean writes in Latin letters: units, names of things, addresses."""
 
