@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from django.conf import settings
 from django.db.models import Count, OuterRef, QuerySet, Subquery
@@ -17,6 +17,9 @@ from portal.kubernetes.selectors import jobs, ray
 from portal.kubernetes.selectors.drift import IDLE, LATE, POLICIES, SORTS
 from portal.scheduling.models import Tick, TickState
 from portal.teams.models import User
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
 
 COUNTS: tuple[Literal["drift", "late", "idle"], ...] = ("drift", "late", "idle")
 LATE_AFTER_TICKS = 4
@@ -98,8 +101,6 @@ def get_cluster(*, cluster_id: int, real_now: datetime) -> ClusterRow:
 class _Facts:
     """What is known of all clusters asked for, by cluster id."""
 
-    ticks: Mapping[int, tuple[datetime | None, datetime | None, str]]
-    standings: Mapping[int, SyncStanding]
     people: Mapping[int, str]
     counts: Mapping[int, Mapping[str, int]]
     missing: Mapping[int, Sequence[str]]
@@ -107,17 +108,37 @@ class _Facts:
     stops: Mapping[int, tuple[int, int]]
 
 
+class _Ticked(TypedDict):
+    """When a cluster's newest tick decided something, and how its newest of all ended."""
+
+    tick_at: datetime | None
+    tick_real_at: datetime | None
+    tick_state: str | None
+
+
 def _rows(clusters: QuerySet[Cluster], real_now: datetime) -> list[ClusterRow]:
-    found = list(clusters)
-    facts = _facts([cluster.pk for cluster in found])
+    ticks = Tick.objects.filter(cluster_id=OuterRef("pk")).order_by("-at", "-id")
+    done = ticks.filter(state=TickState.DONE)
+    found = list(
+        clusters.select_related("sync_standing").annotate(
+            tick_at=Subquery(done.values("at")[:1]),
+            tick_real_at=Subquery(done.values("started_real_at")[:1]),
+            tick_state=Subquery(ticks.values("state")[:1]),
+        )
+    )
+    facts = _facts(found)
     return [_row(cluster, facts, real_now) for cluster in found]
 
 
-def _facts(ids: Sequence[int]) -> _Facts:
-    standings = {row.cluster_id: row for row in SyncStanding.objects.filter(cluster_id__in=ids)}
-    paused_by = {row.paused_by_id for row in standings.values() if row.paused_by_id}
+def _standing(cluster: Cluster) -> SyncStanding:
+    """When it was last synced and whether that rests; a new cluster has none yet."""
+    return getattr(cluster, "sync_standing", None) or SyncStanding()
+
+
+def _facts(clusters: Sequence[Cluster]) -> _Facts:
+    paused_by = {one for row in clusters if (one := _standing(row).paused_by_id)}
     people = User.objects.filter(pk__in=paused_by).values_list("pk", "username")
-    drift = Drift.objects.filter(cluster_id__in=ids, closed_at__isnull=True)
+    drift = Drift.objects.filter(cluster__in=clusters, closed_at__isnull=True)
     missing: dict[int, list[str]] = defaultdict(list)
     for cluster_id, name in drift.filter(SORTS[POLICIES]).values_list("cluster_id", "name"):
         missing[cluster_id].append(name)
@@ -126,26 +147,15 @@ def _facts(ids: Sequence[int]) -> _Facts:
         idle=Count("pk", filter=SORTS[IDLE]),
     )  # fmt: skip
     return _Facts(
-        ticks=_ticks(ids), standings=standings, people=dict(people),
-        counts={row["cluster_id"]: {name: row[name] for name in COUNTS} for row in counted}, missing=missing,
-        ray=ray.count_wrong(), stops=jobs.count_stops(),
+        people=dict(people), missing=missing, ray=ray.count_wrong(), stops=jobs.count_stops(),
+        counts={row["cluster_id"]: {name: row[name] for name in COUNTS} for row in counted},
     )  # fmt: skip
 
 
-def _ticks(ids: Sequence[int]) -> dict[int, tuple[datetime | None, datetime | None, str]]:
-    """When each cluster's newest tick decided something, and how its newest of all ended."""
-    ticks = Tick.objects.filter(cluster_id=OuterRef("pk")).order_by("-at", "-id")
-    done = ticks.filter(state=TickState.DONE)
-    found = Cluster.objects.filter(pk__in=ids).values_list(
-        "pk", Subquery(done.values("at")[:1]), Subquery(done.values("started_real_at")[:1]),
-        Subquery(ticks.values("state")[:1]),
-    )  # fmt: skip
-    return {pk: (at, real_at, state or "") for pk, at, real_at, state in found}
-
-
-def _row(cluster: Cluster, facts: _Facts, real_now: datetime) -> ClusterRow:
-    standing = facts.standings.get(cluster.pk) or SyncStanding()
-    tick_at, tick_real_at, tick_state = facts.ticks[cluster.pk]
+def _row(
+    cluster: "WithAnnotations[Cluster, _Ticked]", facts: _Facts, real_now: datetime
+) -> ClusterRow:
+    standing = _standing(cluster)
     counts = facts.counts.get(cluster.pk, {})
     written = cluster.mode != ClusterMode.OBSERVE
     known = written and standing.checked_at is not None
@@ -157,8 +167,8 @@ def _row(cluster: Cluster, facts: _Facts, real_now: datetime) -> ClusterRow:
             cluster.seen_at, cluster.seen_real_at, real_now,
             timedelta(seconds=cluster.stale_after_seconds),
         ),
-        tick=_beat(tick_at, tick_real_at, real_now, limit),
-        tick_state=tick_state,
+        tick=_beat(cluster.tick_at, cluster.tick_real_at, real_now, limit),
+        tick_state=cluster.tick_state or "",
         sync=_beat(
             standing.checked_at, standing.checked_real_at, real_now,
             limit if written and standing.paused_at is None else None,
