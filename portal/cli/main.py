@@ -10,7 +10,6 @@ from portal.cli import keeping, parsing
 from portal.cli.calling import Portal
 from portal.cli.faults import Fault
 from portal.cli.shown import Shown
-from portal.cli.words import gettext as _
 
 INTERRUPTED = 130
 
@@ -58,7 +57,7 @@ def _tell(fault: Fault, *, as_json: bool) -> int:
         told = fault.problem or {"title": fault.message, "code": type(fault).__name__.lower()}
         text = json.dumps({**told, "hint": fault.hint} if fault.hint else told, ensure_ascii=False)
     else:
-        text = "\n".join([_("evenshare: %(what)s") % {"what": fault.message}, *_lines(fault.hint)])
+        text = "\n".join([f"evenshare: {fault.message}", *_lines(fault.hint)])
     sys.stderr.write(f"{text}\n")
     return fault.ends_with
 
