@@ -1,15 +1,14 @@
 """GPU-time by whatever one asks, exact to the second; measured use stands beside it.
 
 Whole hours come from the hourly sums; the ends of the period, and hours that are being summed,
-from the ledger itself.
+from the ledger itself, which knows nothing of measured use.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db.models import Q, QuerySet, Sum, TextChoices
+from django.db.models import Q, Sum, TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from portal.inventory.models import Pool
@@ -18,7 +17,7 @@ from portal.teams.models import Role, User
 from portal.teams.permissions import ANY_ROLE, WORK
 from portal.usage import rollups
 from portal.usage.appending import hour_of
-from portal.usage.models import HourlyUse, MeasuredUse, StaleHour
+from portal.usage.models import HourlyUse, StaleHour
 from portal.usage.rollups import HOUR
 from portal.workloads.models import ChargedTo, Workload
 
@@ -83,18 +82,21 @@ class _Tally:
     def of(self, key: Part) -> UsePart:
         return self.parts.setdefault(key, UsePart(key))
 
+    def add(self, key: Part, held: int, estimated: int) -> None:
+        part = self.of(key)
+        part.held += held
+        part.estimated += estimated
+
 
 def break_down(by: Dimension, chosen: Filter) -> list[UsePart]:
     """The parts of a period's use, the largest first."""
     tally = _Tally()
-    for column, held, estimated in [*_from_sums(by, chosen), *_from_ledger(by, chosen)]:
-        part = tally.of(column)
-        part.held += held
-        part.estimated += estimated
-    for column, measured, used in _measured(by, chosen):
-        part = tally.of(column)
-        part.measured += measured
-        part.used += used
+    for column, held, estimated, measured, used in _from_sums(by, chosen):
+        tally.add(column, held, estimated)
+        tally.of(column).measured += measured
+        tally.of(column).used += used
+    for column, held, estimated in _from_ledger(by, chosen):
+        tally.add(column, held, estimated)
     parts = _named(by, list(tally.parts.values()), chosen.to_at)
     return sorted((p for p in parts if p.held or p.measured), key=lambda p: (-p.held, p.label))
 
@@ -116,9 +118,7 @@ def _reach(chosen: Filter) -> Q:
     return reach if chosen.pool_id is None else reach & Q(pool_id=chosen.pool_id)
 
 
-def _from_sums(
-    by: Dimension, chosen: Filter
-) -> QuerySet[HourlyUse, tuple[Part, int, int]] | list[tuple[Part, int, int]]:
+def _from_sums(by: Dimension, chosen: Filter) -> Iterable[tuple[Part, int, int, int, int]]:
     first, last = _inside(chosen)
     stale = _stale(chosen)
     if last <= first or len(stale) > MOST_STALE:
@@ -126,8 +126,10 @@ def _from_sums(
     rows = HourlyUse.objects.order_by().filter(_reach(chosen), hour__gte=first, hour__lt=last)
     for cluster_id, hour in stale:
         rows = rows.exclude(cluster_id=cluster_id, hour=hour)
-    named = rows.values_list(_COLUMN[by])
-    return named.annotate(held=Sum("gpu_milli_seconds"), e=Sum("estimated_milli_seconds"))
+    return rows.values_list(_COLUMN[by]).annotate(
+        Sum("gpu_milli_seconds"), Sum("estimated_milli_seconds"), Sum("measured_milli_seconds"),
+        Sum("used_milli_seconds"),
+    )  # fmt: skip
 
 
 def _from_ledger(by: Dimension, chosen: Filter) -> list[tuple[Part, int, int]]:
@@ -163,41 +165,6 @@ def _from_ledger(by: Dimension, chosen: Filter) -> list[tuple[Part, int, int]]:
         seconds = min(row.to_at, chosen.to_at) - max(row.from_at, chosen.from_at)
         held = row.sign * row.gpu_milli * int(seconds.total_seconds())
         parts.append((getattr(row, _COLUMN[by]), held, held if row.estimated else 0))
-    return parts
-
-
-def _measured(by: Dimension, chosen: Filter) -> list[tuple[Part, int, int]]:
-    """Measured use of the whole hours in the period, told apart as its workload is."""
-    first, last = _inside(chosen)
-    sums = (
-        MeasuredUse.objects.order_by()
-        .filter(hour__gte=first, hour__lt=last)
-        .values_list("workload_id")
-        .annotate(measured=Sum("measured_milli_seconds"), used=Sum("used_milli_seconds"))
-    )
-    found = {pk: (measured, used) for pk, measured, used in sums}
-    if not found:
-        return []
-    rows = HourlyUse.objects.order_by().filter(
-        _reach(chosen), hour__gte=first, hour__lt=last, workload_id__in=list(found)
-    )
-    held: dict[int, dict[Part, int]] = defaultdict(dict)
-    for pk, column, amount in rows.values_list("workload_id", _COLUMN[by]).annotate(
-        held=Sum("gpu_milli_seconds")
-    ):
-        held[pk][column] = amount
-    parts: list[tuple[Part, int, int]] = []
-    for pk, columns in held.items():
-        whole = sum(columns.values())
-        measured, used = found[pk]
-        # A workload that was charged to two things is split as its held time was.
-        rest_measured, rest_used = measured, used
-        for place, (column, amount) in enumerate(columns.items()):
-            last_one = place == len(columns) - 1
-            m = rest_measured if last_one or not whole else measured * amount // whole
-            u = rest_used if last_one or not whole else used * amount // whole
-            rest_measured, rest_used = rest_measured - m, rest_used - u
-            parts.append((column, m, u))
     return parts
 
 

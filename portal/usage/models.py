@@ -15,10 +15,11 @@ class LedgerEntry(models.Model):
 
     Append-only: the database refuses update and delete. A correction negates the row (`sign` -1)
     and adds the new sight, each under the next revision. Ids are kept, not rows, so that what is
-    named here can never be changed by what happens to those rows. Kept for seven years.
+    named here can never be changed by what happens to those rows. Kept for seven years. The
+    busiest table: its key and the indexes below serve the foreign keys too.
     """
 
-    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT)
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, db_index=False)
     pod_uid = models.CharField(max_length=64)
     from_at = models.DateTimeField()
     to_at = models.DateTimeField()
@@ -26,9 +27,11 @@ class LedgerEntry(models.Model):
     sign = models.SmallIntegerField(default=1)
     workload_id = models.BigIntegerField()
     reservation_id = models.BigIntegerField(null=True)
-    team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="ledger")
+    team = models.ForeignKey(
+        Team, on_delete=models.PROTECT, null=True, related_name="ledger", db_index=False
+    )
     user_id = models.BigIntegerField(null=True)
-    pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="ledger")
+    pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="ledger", db_index=False)
     node_id = models.BigIntegerField()
     gpu_model = models.CharField(max_length=80)
     gpu_milli = models.PositiveIntegerField()
@@ -65,13 +68,18 @@ class HourlyUse(models.Model):
     """What the ledger has of one hour, summed: derived from it, and rebuilt from it at any time.
 
     Pages read sums from here; bills never do. `estimated_milli_seconds` is the part of it that was
-    not seen to end. An hour named in `StaleHour` is not complete here.
+    not seen to end; the last two are its part of `MeasuredUse`. An hour named in `StaleHour` is
+    not complete here.
     """
 
     hour = models.DateTimeField()
-    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT)
-    pool = models.ForeignKey(Pool, on_delete=models.PROTECT, related_name="hourly_use")
-    team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="hourly_use")
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, db_index=False)
+    pool = models.ForeignKey(
+        Pool, on_delete=models.PROTECT, related_name="hourly_use", db_index=False
+    )
+    team = models.ForeignKey(
+        Team, on_delete=models.PROTECT, null=True, related_name="hourly_use", db_index=False
+    )
     user_id = models.BigIntegerField(null=True)
     workload_id = models.BigIntegerField()
     reservation_id = models.BigIntegerField(null=True)
@@ -79,6 +87,8 @@ class HourlyUse(models.Model):
     charged_to = models.CharField(max_length=12, choices=ChargedTo.choices)
     gpu_milli_seconds = models.BigIntegerField()
     estimated_milli_seconds = models.BigIntegerField(default=0)
+    measured_milli_seconds = models.BigIntegerField(default=0, db_default=0)
+    used_milli_seconds = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:
         ordering = ["hour", "id"]
@@ -139,6 +149,7 @@ class MeasuredUse(models.Model):
                 & Q(used_milli_seconds__lte=F("measured_milli_seconds")),
             ),
         ]
+        indexes = [models.Index(fields=["hour", "workload_id"], name="measured_use_by_hour")]
 
     def __str__(self) -> str:
         return f"{self.workload_id} {self.hour:%F %T}: {self.used_milli_seconds}"

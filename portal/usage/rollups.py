@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from django.db import connection
 from django.db.models import Case, F, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import TruncHour
 
 from portal.inventory.models import Pool
-from portal.usage.models import HourlyUse, LedgerEntry, StaleHour
+from portal.usage.models import HourlyUse, LedgerEntry, MeasuredUse, StaleHour
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -46,24 +47,62 @@ class Difference:
     rolled_up: int
 
 
-def read(cluster_id: int, hours: Collection[datetime]) -> list[HourlyUse]:
-    """What the hourly sums of these hours should say, worked out from the ledger."""
+_COLUMNS = (*KEY, "gpu_milli_seconds", "estimated_milli_seconds")
+_WRITE = """
+INSERT INTO {sums} (cluster_id, hour, {columns}, measured_milli_seconds, used_milli_seconds)
+WITH held AS ({ledger}), beside AS (
+  SELECT held.*, COALESCE(m.measured_milli_seconds, 0) AS measured,
+    COALESCE(m.used_milli_seconds, 0) AS used,
+    SUM(gpu_milli_seconds) OVER (PARTITION BY held.workload_id, held.hour) AS whole,
+    ROW_NUMBER() OVER (PARTITION BY held.workload_id, held.hour
+      ORDER BY gpu_milli_seconds DESC, held.pool_id, held.team_id, held.charged_to) AS place
+  FROM held LEFT JOIN {measured} AS m
+    ON m.workload_id = held.workload_id AND m.hour = held.hour AND m.hour >= %s AND m.hour < %s
+  WHERE gpu_milli_seconds <> 0 OR estimated_milli_seconds <> 0
+), parts AS (
+  SELECT beside.*,
+    CASE WHEN place = 1 OR whole = 0 THEN 0
+      ELSE FLOOR(CAST(measured AS numeric) * gpu_milli_seconds / whole) END AS measured_part,
+    CASE WHEN place = 1 OR whole = 0 THEN 0
+      ELSE FLOOR(CAST(used AS numeric) * gpu_milli_seconds / whole) END AS used_part
+  FROM beside
+)
+SELECT %s, hour, {columns},
+  CASE WHEN place > 1 THEN measured_part
+    ELSE measured - SUM(measured_part) OVER (PARTITION BY workload_id, hour) END,
+  CASE WHEN place > 1 THEN used_part
+    ELSE used - SUM(used_part) OVER (PARTITION BY workload_id, hour) END
+FROM parts
+"""
+
+
+def write(cluster_id: int, hours: Collection[datetime]) -> None:
+    """Write the sums of these hours, of which there are none, from the ledger.
+
+    The database does it by itself, without a row coming over. What was measured of a workload in
+    an hour is split between all it was charged to in it as its held time was, to the last
+    milli-second; the largest takes the rest.
+    """
     first, last = min(hours), max(hours) + HOUR
-    rows = within(first, last).filter(cluster_id=cluster_id)
-    sums = (
-        rows.order_by()
+    ledger = (
+        within(first, last)
+        .filter(cluster_id=cluster_id)
         .annotate(hour=TruncHour("from_at", tzinfo=UTC))
-        .values_list("hour", *KEY)
-        .annotate(held=Sum(HELD), estimated_held=Sum(ESTIMATED))
+        .filter(hour__in=sorted(hours))
+        .values("hour", *KEY)
+        .annotate(gpu_milli_seconds=Sum(HELD), estimated_milli_seconds=Sum(ESTIMATED))
     )
-    return [
-        HourlyUse(
-            cluster_id=cluster_id, hour=hour, gpu_milli_seconds=held,
-            estimated_milli_seconds=estimated, **dict(zip(KEY, key, strict=True)),
-        )
-        for hour, *key, held, estimated in sums.iterator()
-        if hour in hours and (held or estimated)
-    ]  # fmt: skip
+    inner, given = ledger.query.sql_with_params()
+    statement = _WRITE.format(
+        sums=HourlyUse._meta.db_table, measured=MeasuredUse._meta.db_table,
+        columns=", ".join(_COLUMNS), ledger=inner,
+    )  # fmt: skip
+    written = connection.ops.adapt_datetimefield_value
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            # Compiling so short a statement anew each time takes longer than running it.
+            cursor.execute("SET LOCAL jit = off")
+        cursor.execute(statement, [*given, written(first), written(last), cluster_id])
 
 
 def within(from_at: datetime, to_at: datetime) -> QuerySet[LedgerEntry]:

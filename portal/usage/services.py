@@ -161,7 +161,7 @@ def _sum_anew(cluster_id: int, hours: Sequence[datetime]) -> int:
         return 0
     found = {mark.hour for mark in stale}
     HourlyUse.objects.filter(cluster_id=cluster_id, hour__in=found).delete()
-    HourlyUse.objects.bulk_create(rollups.read(cluster_id, found), batch_size=BATCH)
+    rollups.write(cluster_id, found)
     StaleHour.objects.filter(pk__in=[mark.pk for mark in stale]).delete()
     return len(found)
 
@@ -179,6 +179,8 @@ class Measurement:
 @transaction.atomic
 def note_measured(*, measurements: Iterable[Measurement], source: str, now: datetime) -> int:
     """Keep what monitoring measured; the newest sight of an hour stands. Returns how many.
+
+    The hours are marked stale, so that their sums are made anew with it.
 
     Raises `Invalid` for a measurement of a workload nobody knows, one that is no whole hour of
     UTC, and one that used more than was measured.
@@ -203,6 +205,7 @@ def note_measured(*, measurements: Iterable[Measurement], source: str, now: date
         update_fields=["measured_milli_seconds", "used_milli_seconds", "source", "noted_at"],
         batch_size=BATCH,
     )  # fmt: skip
+    appending.mark_stale({(clusters[one.workload_id], one.hour) for one in given.values()})
     return len(given)
 
 

@@ -9,17 +9,19 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from itertools import pairwise
 
-from django.db.models import F, Q, TextChoices
+from django.db.models import Count, F, Q, Sum, TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from portal.common.clock import whole_seconds
 from portal.finance import cards, pricing
 from portal.finance.cards import Book
-from portal.usage.models import HourlyUse, MeasuredUse
+from portal.usage.models import HourlyUse
 from portal.workloads.models import Pod, WorkloadState
 
 IDLE_BELOW_PERCENT = 5
+_UNUSED = F("measured_milli_seconds") - F("used_milli_seconds")
 
 
 class Cause(TextChoices):
@@ -63,6 +65,7 @@ class _Piece:
     charged_to: str
     at: datetime
     gpu_milli_seconds: int
+    times: int = 1
 
 
 def list_lost(
@@ -70,7 +73,7 @@ def list_lost(
 ) -> list[Lost]:
     """What was lost by what ended in a half-open period, by team and cause, most first."""
     book = cards.read(from_at, to_at)
-    pieces = [*_ended(from_at, to_at, team_ids), *_idle(from_at, to_at, team_ids)]
+    pieces = [*_ended(from_at, to_at, team_ids), *_idle(from_at, to_at, team_ids, book)]
     return sorted(_together(pieces, book), key=lambda one: -one.gpu_milli_seconds)
 
 
@@ -80,7 +83,7 @@ def _together(pieces: Iterable[_Piece], book: Book) -> list[Lost]:
     for piece in pieces:
         key = (piece.team_id, piece.cause)
         one = found.setdefault(key, Lost(*key))
-        one.times += 1
+        one.times += piece.times
         one.gpu_milli_seconds += piece.gpu_milli_seconds
         price = book.price(piece.pool_id, piece.at)
         rate = price.for_use(piece.charged_to) if piece.charged_to else price.gpu_hour_micro
@@ -119,28 +122,18 @@ def _ended(
         )
 
 
-def _idle(from_at: datetime, to_at: datetime, team_ids: Collection[int] | None) -> Iterable[_Piece]:
-    hours = MeasuredUse.objects.order_by().filter(
-        hour__gte=from_at, hour__lt=to_at, measured_milli_seconds__gt=0,
+def _idle(
+    from_at: datetime, to_at: datetime, team_ids: Collection[int] | None, book: Book
+) -> Iterable[_Piece]:
+    quiet = HourlyUse.objects.order_by().filter(
+        measured_milli_seconds__gt=0,
         used_milli_seconds__lt=F("measured_milli_seconds") * IDLE_BELOW_PERCENT / 100,
-    )  # fmt: skip
-    idle = {
-        (pk, hour): measured - used
-        for pk, hour, measured, used in hours.values_list(
-            "workload_id", "hour", "measured_milli_seconds", "used_milli_seconds"
-        )
-    }
-    if not idle:
-        return
-    rows = HourlyUse.objects.order_by().filter(
-        hour__gte=from_at, hour__lt=to_at, workload_id__in={pk for pk, _hour in idle}
     )
     if team_ids is not None:
-        rows = rows.filter(team_id__in=list(team_ids))
-    for pk, hour, team_id, pool_id, charged_to in rows.values_list(
-        "workload_id", "hour", "team_id", "pool_id", "charged_to"
-    ):
-        # A workload charged to two things in one hour is counted under the first.
-        amount = idle.pop((pk, hour), 0)
-        if amount:
-            yield _Piece(team_id, Cause.IDLE, pool_id, charged_to, hour, amount)
+        quiet = quiet.filter(team_id__in=list(team_ids))
+    for since, until in pairwise(book.cuts(from_at, to_at)):
+        hours = quiet.filter(hour__gte=since, hour__lt=until)
+        for team_id, pool_id, charged_to, times, lost in hours.values_list(
+            "team_id", "pool_id", "charged_to"
+        ).annotate(times=Count("pk"), lost=Sum(_UNUSED)):
+            yield _Piece(team_id, Cause.IDLE, pool_id, charged_to, since, lost, times)

@@ -124,6 +124,7 @@ def test_an_idle_hour_lost_what_was_measured_and_not_computed(pool: Pool) -> Non
         source="prometheus",
         now=at(5),
     )
+    usage.roll_up()
     ((key, figures),) = lost().items()
     assert key == (vision.pk, Cause.IDLE)
     # 0.99 x 12,000

@@ -1,6 +1,7 @@
 """Hourly sums are the ledger's, whatever was appended; use told apart is exact to the second."""
 
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from io import StringIO
 from typing import Any
 
@@ -200,9 +201,40 @@ def test_what_monitoring_measured_stands_beside_what_was_held(client: Client) ->
     for _again in range(2):
         answer = client.post("/api/v1/usage/measured", body, content_type="application/json")
         assert answer.json() == {"kept": 1}
+        services.roll_up()
     (part,) = breakdown.break_down(Dimension.TEAM, Filter(at(0), at(60), pool_id=pool.pk))
     assert (part.held, part.measured, part.used) == (300_000, 240_000, 60_000)
     assert LedgerEntry.objects.count() == 1
+
+
+@given(
+    held=st.lists(st.integers(1, 4_000_000), min_size=1, max_size=4),
+    shares=st.tuples(st.integers(0, 1000), st.integers(0, 1000)),
+)
+@settings(max_examples=25, deadline=None)
+def test_what_was_measured_is_split_as_it_was_held_and_none_of_it_is_lost(
+    held: list[int], shares: tuple[int, int]
+) -> None:
+    with undone():
+        pool = builders.a_pool(nodes=1)
+        job = builders.a_workload(None, pool)
+        rows = [
+            a_row(pool, 5 * place, workload_id=job.pk, gpu_milli=milli, user_id=place)
+            for place, milli in enumerate(held)
+        ]
+        appending.append(rows)
+        measured = sum(held) * 300 * max(shares) // 1000
+        used = measured * min(shares) // 1000
+        services.note_measured(
+            measurements=[Measurement(job.pk, at(0), measured, used)], source="dcgm", now=at(90)
+        )
+        services.roll_up()
+        parts = breakdown.break_down(Dimension.PERSON, Filter(at(0), at(60), pool_id=pool.pk))
+        assert sum(part.measured for part in parts) == measured
+        assert sum(part.used for part in parts) == used
+        for part in parts:
+            exact = Fraction(measured * part.held, sum(held) * 300)
+            assert abs(part.measured - exact) < len(held)
 
 
 @pytest.mark.parametrize(
