@@ -32,9 +32,9 @@ def template(folder: Path) -> Iterator[str]:
     # The server copies only what nobody is connected to.
     connection.close()
     name = f"{_settings()['NAME']}_template"
-    _on_server(f'CREATE DATABASE "{name}" TEMPLATE "{_settings()["NAME"]}"')
+    on_server(f'CREATE DATABASE "{name}" TEMPLATE "{_settings()["NAME"]}"')
     yield name
-    _on_server(f'DROP DATABASE "{name}" WITH (FORCE)')
+    on_server(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 @contextmanager
@@ -48,10 +48,10 @@ def database(template: str, folder: Path) -> Iterator[str]:
         return
     settings = _settings()
     name = f"{template}_{next(_numbers)}"
-    _on_server(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+    on_server(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
     with _connected_to(name):
         yield f"postgresql://{settings['USER']}@{settings['HOST']}:{settings['PORT']}/{name}"
-    _on_server(f'DROP DATABASE "{name}" WITH (FORCE)')
+    on_server(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def _settings() -> dict[str, Any]:
     return settings
 
 
-def _on_server(command: str) -> None:
+def on_server(command: str) -> None:
     """Give a command that no transaction may surround."""
     import psycopg
 
