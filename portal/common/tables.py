@@ -6,11 +6,12 @@ the query string and, for `?format=csv`, streams the whole list.
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import django_tables2
 from django.conf import settings
-from django.core.paginator import EmptyPage, PageNotAnInteger
+from django.core.paginator import EmptyPage, PageNotAnInteger, Paginator
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.html import format_html
@@ -93,15 +94,29 @@ class WhenColumn(django_tables2.Column):
         return value
 
 
-def arrange(request: HttpRequest, table: Table, *, per_page: int | None = None) -> Table:
-    """Sort and page a table as the query string says; what it cannot mean counts as not said."""
+class _Counted(Paginator):  # type: ignore[type-arg]  # the rows of a table are of no one type
+    """Does not count again what has been counted."""
+
+    def __init__(self, *args: Any, total: int | None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if total is not None:
+            self.count = total
+
+
+def arrange(
+    request: HttpRequest, table: Table, *, per_page: int | None = None, total: int | None = None
+) -> Table:
+    """Sort and page a table as the query string says; what it cannot mean counts as not said.
+
+    `total` is how many rows it has, where the page has counted them already.
+    """
     django_tables2.RequestConfig(request, paginate=False).configure(table)
     size = request.GET.get(table.prefixed_per_page_field, "")
     wanted = int(size) if size.isascii() and size.isdigit() and len(size) < 4 else 0
     number = request.GET.get(table.prefixed_page_field, "")
     fitting = wanted if 1 <= wanted <= MOST_ROWS else per_page or settings.PAGE_SIZE
     try:
-        table.paginate(page=number or 1, per_page=fitting)
+        table.paginate(partial(_Counted, total=total), page=number or 1, per_page=fitting)
     except PageNotAnInteger:
         table.page = table.paginator.page(1)
     except EmptyPage:

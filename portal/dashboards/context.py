@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from portal.common import clock, counting, formats
+from portal.dashboards.selectors import common
 from portal.inventory import selectors as inventory
 from portal.inventory.models import Cluster, ClusterKind
 from portal.notifications import selectors as notifications
@@ -115,7 +116,8 @@ class Frame:
 
     @cached_property
     def _clusters(self) -> list[Cluster]:
-        return inventory.list_clusters() if access_of(self._request).grants else []
+        grants = access_of(self._request).grants
+        return [cluster for cluster, _at in common.list_clusters()] if grants else []
 
     @property
     def simulated(self) -> list[str]:

@@ -168,10 +168,15 @@ def list_teams(access: Access, *, roles: Iterable[Role], tree: Tree) -> list[Tea
     return [row for row in tree.rows if ids is None or row.id in ids]
 
 
-@once_a_page
 def team_names() -> dict[int, str]:
     """Every team's name by id; names are open to the organisation."""
-    return dict(Team.objects.values_list("id", "name"))
+    return {team_id: name for team_id, (name, _hue) in team_hues().items()}
+
+
+@once_a_page
+def team_hues() -> dict[int, tuple[str, int]]:
+    """Every team's name and hue by id, also of those that stand in the tree no more."""
+    return {pk: (name, hue) for pk, name, hue in Team.objects.values_list("id", "name", "hue")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Max, Min, Q, Sum
+from django.db.models import OuterRef, Q, Subquery, Sum
 
+from portal.common.pages import once_a_page
 from portal.inventory.models import Cluster
 from portal.quotas.models import Quota
 from portal.reservations.models import Reservation, ReservationState
 from portal.scheduling.models import Tick, TickState
-from portal.teams.models import Team
+from portal.teams import selectors as teams
 from portal.workloads.models import ChargedTo, Pod
 
 DEVICE = 1000
@@ -55,21 +56,25 @@ class Fence:
 
 def team_marks() -> dict[int, TeamMark]:
     """Every team; names are open to the organisation."""
-    rows = Team.objects.values_list("id", "name", "hue")
-    return {pk: TeamMark(pk, name, hue) for pk, name, hue in rows}
+    return {pk: TeamMark(pk, name, hue) for pk, (name, hue) in teams.team_hues().items()}
+
+
+@once_a_page
+def list_clusters() -> list[tuple[Cluster, datetime | None]]:
+    """Every cluster, and when it last had a tick that decided something."""
+    done = Tick.objects.filter(cluster_id=OuterRef("pk"), state=TickState.DONE).order_by("-at")
+    rows = Cluster.objects.annotate(ticked_at=Subquery(done.values("at")[:1]))
+    return [(row, row.ticked_at) for row in rows]
 
 
 def seen_at() -> datetime | None:
     """As of when what is known of the clusters is true: the oldest of their last good reads."""
-    found: datetime | None = Cluster.objects.aggregate(at=Min("seen_at"))["at"]
-    return found
+    return min((row.seen_at for row, _at in list_clusters() if row.seen_at), default=None)
 
 
 def ticked_at() -> datetime | None:
     """As of when the queue's reasons and plans are: the newest tick that decided something."""
-    done = Tick.objects.filter(state=TickState.DONE)
-    found: datetime | None = done.aggregate(at=Max("at"))["at"]
-    return found
+    return max((at for _row, at in list_clusters() if at), default=None)
 
 
 def list_held(*, pool_ids: Collection[int] | None = None) -> dict[tuple[int | None, int], Held]:

@@ -91,13 +91,14 @@ def queue(request: HttpRequest) -> HttpResponseBase:
     )  # fmt: skip
     if request.GET.get("format") == "csv":
         return csv.response("queue", _queue_csv(request, table, access, now))
-    tables.arrange(request, table)
+    counts = queues.count_tabs(access, chosen=chosen)
+    tables.arrange(request, table, total=counts.get(tab))
     table.tell(_told([row.record for row in table.page.object_list], access, now))
     context = {
         "table": table,
         "form": form,
         "tab": tab,
-        "counts": queues.count_tabs(access, chosen=chosen),
+        "counts": counts,
         "waiting": queues.list_waiting_teams() if tab == queues.WAITING else [],
         "score": _score(now) if tab == queues.WAITING else "",
         "live": request.GET.get("live") != "off",

@@ -139,13 +139,14 @@ def _facts(clusters: Sequence[Cluster]) -> _Facts:
     paused_by = {one for row in clusters if (one := _standing(row).paused_by_id)}
     people = User.objects.filter(pk__in=paused_by).values_list("pk", "username")
     drift = Drift.objects.filter(cluster__in=clusters, closed_at__isnull=True)
-    missing: dict[int, list[str]] = defaultdict(list)
-    for cluster_id, name in drift.filter(SORTS[POLICIES]).values_list("cluster_id", "name"):
-        missing[cluster_id].append(name)
     counted = drift.order_by().values("cluster_id").annotate(
         drift=Count("pk"), late=Count("pk", filter=SORTS[LATE]),
-        idle=Count("pk", filter=SORTS[IDLE]),
+        idle=Count("pk", filter=SORTS[IDLE]), missing=Count("pk", filter=SORTS[POLICIES]),
     )  # fmt: skip
+    missing: dict[int, list[str]] = defaultdict(list)
+    if any(row["missing"] for row in counted):
+        for cluster_id, name in drift.filter(SORTS[POLICIES]).values_list("cluster_id", "name"):
+            missing[cluster_id].append(name)
     return _Facts(
         people=dict(people), missing=missing, ray=ray.count_wrong(), stops=jobs.count_stops(),
         counts={row["cluster_id"]: {name: row[name] for name in COUNTS} for row in counted},

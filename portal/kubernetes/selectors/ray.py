@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import F
+from django.db.models import Count, F
 
 from portal.kubernetes.models import RayGroup
 
@@ -44,8 +44,5 @@ def list_ray(*, cluster_id: int) -> list[RayRow]:
 
 def count_wrong() -> dict[int, int]:
     """Cluster id → groups where Ray counts other GPUs than its pods have."""
-    rows = RayGroup.objects.exclude(pod_gpus=F("ray_gpus")).values_list("cluster_id", flat=True)
-    found: dict[int, int] = {}
-    for cluster_id in rows:
-        found[cluster_id] = found.get(cluster_id, 0) + 1
-    return found
+    rows = RayGroup.objects.exclude(pod_gpus=F("ray_gpus")).order_by().values_list("cluster_id")
+    return dict(rows.annotate(wrong=Count("pk")))
