@@ -4,8 +4,9 @@
 runs the same table in its own loop. Tasks are doors: they look for rows that need work, so a lost
 message costs one period and nothing else, and one that comes late is thrown away.
 
-Two queues, so that a slow cluster never keeps the small work waiting: `clusters` for what talks to
-one cluster, `chores` for all else. A worker serves both unless told otherwise with `-Q`.
+Three queues, so that a slow cluster never keeps the small work waiting, and a long study neither:
+`clusters` for what talks to one cluster, `studies` for the What-if lab, `chores` for all else. A
+worker serves them all unless told otherwise with `-Q`.
 
 The app is made wherever Django is set up, as one of `INSTALLED_APPS`, and nowhere else: the command
 line `evenshare` stands in this package too and loads neither.
@@ -31,10 +32,10 @@ class WorkersConfig(AppConfig):
     name = "portal"
 
 
-QUEUES = ("clusters", "chores")
+QUEUES = ("clusters", "chores", "studies")
 app.conf.task_queues = [Queue(name) for name in QUEUES]
 app.conf.task_default_queue = "chores"
-app.conf.task_routes = {"*_cluster": {"queue": "clusters"}}
+app.conf.task_routes = {"*_cluster": {"queue": "clusters"}, "studies.run": {"queue": "studies"}}
 
 
 @app.on_after_finalize.connect
@@ -53,6 +54,7 @@ def _set_table(sender: Celery, **_: object) -> None:
         "notifications.spread": chore,
         "notifications.deliver": chore,
         "notifications.forget": 86_400,
+        "studies.tend": chore,
         "operations.upkeep": settings.UPKEEP_SECONDS,
     }
     sender.conf.beat_schedule = {

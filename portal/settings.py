@@ -71,6 +71,7 @@ INSTALLED_APPS = [
     "portal.scheduling.apps.SchedulingConfig",
     "portal.kubernetes.apps.KubernetesConfig",
     "portal.finance.apps.FinanceConfig",
+    "portal.studies.apps.StudiesConfig",
     "portal.requests.apps.RequestsConfig",
     "portal.operations.apps.OperationsConfig",
     "portal.dashboards.apps.DashboardsConfig",
@@ -263,6 +264,11 @@ CHORE_SECONDS = env.whole("EVENSHARE_CHORE_SECONDS", 60)
 START_SECONDS = env.whole("EVENSHARE_START_SECONDS", 600, least=1)
 FORECAST_SECONDS = env.whole("EVENSHARE_FORECAST_SECONDS", 30 if EMBEDDED else 180)
 CONFLICT_HORIZON_DAYS = env.whole("EVENSHARE_CONFLICT_HORIZON_DAYS", 14)
+# What-if studies: how many run at once, how long and how large each may grow, the largest trace.
+STUDIES_AT_ONCE = env.whole("EVENSHARE_STUDIES_AT_ONCE", 1 if EMBEDDED else 2, least=1)
+STUDY_SECONDS = env.whole("EVENSHARE_STUDY_SECONDS", 3600, least=1)
+STUDY_MIB = env.whole("EVENSHARE_STUDY_MIB", 4096, least=512)
+TRACE_MIB = env.whole("EVENSHARE_TRACE_MIB", 64, least=1)
 REQUEST_EXPIRY_DAYS = env.whole("EVENSHARE_REQUEST_EXPIRY_DAYS", 14)
 
 # What Prometheus brings to read /metrics, and where a server of several processes adds up.

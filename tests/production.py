@@ -80,8 +80,8 @@ class Production:
         )  # fmt: skip
 
     def waiting(self) -> int:
-        """Messages in the two queues."""
-        return int(self.redis.llen("clusters")) + int(self.redis.llen("chores"))
+        """Messages in all queues."""
+        return sum(int(self.redis.llen(queue)) for queue in ("clusters", "chores", "studies"))
 
     def lines(self) -> list[str]:
         """What its processes wrote."""

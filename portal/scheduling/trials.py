@@ -23,6 +23,7 @@ from scheduler_core.simulator import live, running
 from scheduler_core.simulator.log import NEVER, Log
 from scheduler_core.simulator.report import report
 from scheduler_core.simulator.scenario import (
+    CLUSTER,
     PLENTY,
     POOL,
     BadCluster,
@@ -31,7 +32,16 @@ from scheduler_core.simulator.scenario import (
     on_terms,
 )
 
-__all__ = ["POOL", "BadCluster", "Figures", "TeamFigures", "bare_terms", "own_terms", "run"]
+__all__ = [
+    "POOL",
+    "BadCluster",
+    "Figures",
+    "TeamFigures",
+    "bare_terms",
+    "is_cluster",
+    "own_terms",
+    "run",
+]
 Ints = NDArray[np.int64]
 Watch = Callable[[int], None]
 MOMENTS = 60
@@ -133,6 +143,11 @@ def bare_terms(nodes: str, policy: engine.Policy, *, shared: bool = False) -> en
             for node in equal_nodes(nodes)
         ),
     )  # fmt: skip
+
+
+def is_cluster(nodes: str) -> bool:
+    """Whether these words describe equal nodes."""
+    return CLUSTER.fullmatch(nodes) is not None
 
 
 def run(
