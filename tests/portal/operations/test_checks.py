@@ -143,12 +143,13 @@ def test_queues_are_judged_by_when_a_worker_last_answered_beat(
     # What other tests asked for may still wait there.
     Redis.from_url(broker).flushdb()
     assert _says(checks.broker, now) == [(Level.GOOD, "answers")]
-    assert _says(checks.workers, now) == [(Level.BAD, "was never served")] * 2
+    assert _says(checks.workers, now) == [(Level.BAD, "was never served")] * 3
     heartbeats.note(queue="clusters", now=now - timedelta(seconds=20))
     heartbeats.note(queue="chores", now=now - timedelta(seconds=500))
     assert _says(checks.workers, now) == [
         (Level.GOOD, "served 20 s ago, 0 messages wait"),
         (Level.BAD, "was last served 500 s ago"),
+        (Level.BAD, "was never served"),
     ]
 
 
