@@ -1,8 +1,6 @@
 """Clusters under /api/v1: the same answers and moves as the pages."""
 
-from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,32 +9,14 @@ from django.test import Client
 from portal.common import clock
 from portal.inventory import services as inventory
 from portal.inventory.models import Cluster
-from portal.kubernetes import ports, standing
+from portal.kubernetes import standing
 from portal.kubernetes.models import Drift, RayGroup, SyncRun
 from portal.kubernetes.simulated.cluster import SimulatedCluster
 from portal.teams.models import Role
 from tests import builders
-from tests.portal.kubernetes import world
 from tests.portal.kubernetes.test_syncing import a_tick, hard, sync
 from tests.portal.kubernetes.test_undoing import edit
-from tests.portal.kubernetes.world import START, minutes
-
-
-@pytest.fixture
-def cluster(folder: Path, db: None) -> Iterator[Cluster]:
-    """Synced twice."""
-    found = world.a_registered(folder, world.a_plan())[0]
-    clock.set_anchor(real_at=clock.real_now(), organisation_at=START + minutes(5), speed=1)
-    for minute, figures in ((1, (6, 4)), (2, (7, 3))):
-        a_tick(found, minute, a100=figures)
-        sync(found, minute)
-    yield found
-    ports.forget(ports.simulated_file(found))
-
-
-@pytest.fixture
-def port(cluster: Cluster) -> SimulatedCluster:
-    return ports.open_simulated(ports.simulated_file(cluster))
+from tests.portal.kubernetes.world import START
 
 
 @pytest.fixture

@@ -1,23 +1,17 @@
-"""Clusters and drift: who sees it, what stands there, and what an admin can do from it."""
+"""Clusters and drift: who sees it, and what stands there."""
 
-import html
 import re
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
-from unittest import mock
 
 import pytest
 from django.db import connection
-from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 
 from portal.common import clock
 from portal.inventory.models import Cluster, ClusterMode
-from portal.kubernetes import carrying, ports, standing, words
-from portal.kubernetes.admitting import asking
+from portal.kubernetes import standing, words
 from portal.kubernetes.models import (
     Ask,
     Drift,
@@ -33,65 +27,10 @@ from portal.kubernetes.models import (
 from portal.kubernetes.policies import NAMES, POLICY
 from portal.kubernetes.selectors import get_cluster, list_ray
 from portal.kubernetes.simulated.cluster import SimulatedCluster
-from portal.teams.models import Organisation, Role, User
 from tests import builders
 from tests.portal.kubernetes import world
-from tests.portal.kubernetes.test_syncing import a_tick, hard, sync
-from tests.portal.kubernetes.test_undoing import edit
-from tests.portal.kubernetes.world import START, minutes
-
-
-@pytest.fixture
-def cluster(folder: Path, db: None) -> Iterator[Cluster]:
-    """A cluster synced twice, at five past, with a field in another's hands."""
-    Organisation.objects.create(id=1, name="Hanbit")
-    found = world.a_registered(folder, world.a_plan())[0]
-    clock.set_anchor(real_at=clock.real_now(), organisation_at=START + minutes(5), speed=1)
-    for minute, figures in ((1, (6, 4)), (2, (7, 3))):
-        a_tick(found, minute, a100=figures)
-        sync(found, minute)
-    yield found
-    ports.forget(ports.simulated_file(found))
-
-
-@pytest.fixture
-def port(cluster: Cluster) -> SimulatedCluster:
-    return ports.open_simulated(ports.simulated_file(cluster))
-
-
-def person(name: str) -> User:
-    """Somebody with the role of that name, for the organisation."""
-    found = User.objects.filter(username=name).first()
-    return found or builders.a_user(name, role=Role(name))
-
-
-def get(path: str, who: str = "admin") -> HttpResponse:
-    """The page, as somebody sees it."""
-    client = Client()
-    client.force_login(person(who))
-    return client.get(path)  # type: ignore[return-value]
-
-
-def post(path: str, **data: object) -> HttpResponse:
-    """What an admin sends."""
-    client = Client()
-    client.force_login(person("admin"))
-    return client.post(path, data)  # type: ignore[return-value]
-
-
-def text(response: HttpResponse) -> str:
-    """What a reader reads."""
-    body = response.content.decode()
-    main = body[body.index("<main") : body.index("</main>")]
-    plain = re.sub(r"<[^>]+>", " ", re.sub(r"</?(b|time)\b[^>]*>", "", main))
-    return html.unescape(re.sub(r"\s+", " ", plain))
-
-
-def drifted(cluster: Cluster, port: SimulatedCluster) -> Drift:
-    """A guarantee that somebody edits, as the next sync finds it."""
-    edit(port, "99")
-    sync(cluster, 4)
-    return Drift.objects.get(closed_at=None)
+from tests.portal.kubernetes.pages import a_drift, drifted, get, person, text
+from tests.portal.kubernetes.world import START
 
 
 def test_the_list_shows_mode_ages_policies_and_differences(cluster: Cluster) -> None:
@@ -156,24 +95,6 @@ def test_policies_of_an_observed_cluster_are_not_known(cluster: Cluster) -> None
     assert "none: it is only observed" in said
 
 
-def test_drift_shows_wanted_found_and_who_holds_it(
-    cluster: Cluster, port: SimulatedCluster
-) -> None:
-    row = drifted(cluster, port)
-    response = get(f"/clusters/{cluster.pk}/")
-    assert "7 99 kubectl-edit" in text(response)
-    assert f"/clusters/drift/{row.pk}/take-over/" in response.content.decode()
-
-
-def a_drift(cluster: Cluster, field: str, **more: object) -> Drift:
-    """A difference of a quota."""
-    values: dict[str, object] = {"wanted": "4", "found": "2", "name": "q", **more}
-    return Drift.objects.create(
-        cluster=cluster, kind="ResourceQuota", namespace="vision", field=field,
-        opened_at=START, **values,
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("query", "shown"),
     [
@@ -210,21 +131,6 @@ def test_nothing_that_differs_is_said_in_words(cluster: Cluster) -> None:
     assert "Nothing differs" in text(get(f"/clusters/{cluster.pk}/"))
 
 
-def test_a_field_is_taken_over(cluster: Cluster, port: SimulatedCluster) -> None:
-    row = drifted(cluster, port)
-    path = f"/clusters/drift/{row.pk}/take-over/"
-    assert "Take over evenshare-guaranteed-a100" in text(get(path))
-    assert post(path).status_code == 302
-    assert hard(port, "vision")["evenshare-guaranteed-a100"] == "7"
-    assert get(path).status_code == 404
-
-
-def test_what_is_nobodys_field_is_not_offered_to_be_taken(cluster: Cluster) -> None:
-    row = a_drift(cluster, "status.hard[requests.nvidia.com/gpu]")
-    said = text(get(f"/clusters/drift/{row.pk}/take-over/"))
-    assert "There is nothing to take over." in said
-
-
 def test_the_log_leads_to_each_field_from_what_to_what(cluster: Cluster) -> None:
     run = SyncRun.objects.latest("id")
     body = get(f"/clusters/{cluster.pk}/log/").content.decode()
@@ -251,81 +157,6 @@ def test_every_list_is_a_download_too(cluster: Cluster, what: str) -> None:
     response = get(f"/clusters/{what.format(pk)}?format=csv")
     assert response["Content-Type"].startswith("text/csv")
     assert response.getvalue()
-
-
-def test_a_dry_run_shows_what_would_be_written_and_writes_nothing(
-    cluster: Cluster, port: SimulatedCluster
-) -> None:
-    a_tick(cluster, 3, a100=(5, 5))
-    said = text(get(f"/clusters/{cluster.pk}/dry-run/", "auditor"))
-    assert "vision/evenshare-guaranteed-a100 spec.hard[requests.nvidia.com/gpu] 7 5" in said
-    assert hard(port, "vision")["evenshare-guaranteed-a100"] == "7"
-
-
-def test_a_dry_run_of_an_unreachable_cluster_says_why(cluster: Cluster) -> None:
-    ports.forget(ports.simulated_file(cluster))
-    Cluster.objects.update(settings={"file": "gone.cluster"})
-    response = get(f"/clusters/{cluster.pk}/dry-run/")
-    assert response.status_code == 200
-    assert "The cluster did not answer." in text(response)
-
-
-def test_the_last_sync_is_undone_after_it_was_shown(
-    cluster: Cluster, port: SimulatedCluster
-) -> None:
-    path = f"/clusters/{cluster.pk}/undo/"
-    run = SyncRun.objects.latest("id")
-    said = text(get(path))
-    assert f"Sync {run.pk} would be taken back" in said
-    assert "paused until an admin resumes it" in said
-    assert post(path, run=run.pk).status_code == 302
-    assert hard(port, "vision")["evenshare-guaranteed-a100"] == "6"
-    assert "undone already" in text(get(path))
-    log = text(get(f"/clusters/{cluster.pk}/log/"))
-    assert f"Done: undid sync {run.pk}" in log
-    assert "Done, undone since" in log
-
-
-def test_an_undo_is_refused_when_the_cluster_has_moved(
-    cluster: Cluster, port: SimulatedCluster
-) -> None:
-    edit(port, "99")
-    path = f"/clusters/{cluster.pk}/undo/"
-    said = text(get(path))
-    assert "The cluster has moved since" in said
-    assert "Undo it and pause" not in said
-    response = post(path, run=SyncRun.objects.latest("id").pk)
-    assert response.status_code == 409
-    assert "Nothing was written." in text(response)
-
-
-def test_an_undo_of_another_sync_than_shown_is_refused(cluster: Cluster) -> None:
-    for run in ("1", "x", "9" * 30, ""):
-        assert post(f"/clusters/{cluster.pk}/undo/", run=run).status_code == 409
-
-
-def test_a_sync_is_paused_with_a_reason_and_resumed(cluster: Cluster) -> None:
-    pause, resume = (f"/clusters/{cluster.pk}/{what}/" for what in ("pause", "resume"))
-    assert post(pause, reason="").status_code == 422
-    assert post(pause, reason="Moving racks").status_code == 302
-    assert standing.is_paused(cluster_id=cluster.pk)
-    said = text(get(f"/clusters/{cluster.pk}/"))
-    assert "By admin" in said
-    assert "also what an undo took back" in text(get(resume))
-    assert post(resume).status_code == 302
-    assert not standing.is_paused(cluster_id=cluster.pk)
-
-
-def test_the_mode_goes_one_step_up_and_says_what_each_cannot_do(cluster: Cluster) -> None:
-    path = f"/clusters/{cluster.pk}/mode/"
-    said = text(get(path))
-    for mode in words.MODES:
-        assert str(mode.cannot) in said
-    assert post(path, was="quota", mode="admission").status_code == 422
-    assert post(path, was="observe", mode="reclaim").status_code == 422
-    assert post(path, was="quota", mode="reclaim").status_code == 302
-    cluster.refresh_from_db()
-    assert cluster.mode == ClusterMode.RECLAIM
 
 
 def a_group(cluster: Cluster, name: str, pod_gpus: int, ray_gpus: int) -> RayGroup:
@@ -429,11 +260,3 @@ def test_what_was_asked_of_jobs_is_listed(cluster: Cluster, query: str, shown: s
     said = text(get(f"/clusters/{cluster.pk}/jobs/{query}"))
     assert {name for name in ("begins", "ends") if f"vision/{name}" in said} == shown
     assert "spec.suspend: True → False" in said
-
-
-def test_a_dry_run_shows_what_would_be_asked_of_jobs_too(cluster: Cluster) -> None:
-    line = asking.Line("Job", "vision", "train", "spec.suspend", True, False)
-    with mock.patch.object(carrying, "rehearse", return_value=[line]):
-        said = text(get(f"/clusters/{cluster.pk}/dry-run/"))
-    assert "Job vision/train spec.suspend True False" in said
-    assert "1 object" in said
