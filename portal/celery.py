@@ -50,6 +50,7 @@ def _set_table(sender: Celery, **_: object) -> None:
         "kubernetes.sync": turn,
         "scheduling.forecast": settings.FORECAST_SECONDS,
         "requests.expire": chore,
+        "usage.measure": chore,
         "finance.reckon": chore,
         "notifications.spread": chore,
         "notifications.deliver": chore,

@@ -313,6 +313,8 @@ SITE_URL = env.text(
 ).rstrip("/")
 # Hosts inside one's own network that webhooks may reach all the same, also by plain http.
 WEBHOOK_HOSTS = env.words("EVENSHARE_WEBHOOK_HOSTS", "")
+# The only hosts, or host:port, that are asked how busy GPUs are.
+PROMETHEUS_HOSTS = env.words("EVENSHARE_PROMETHEUS_HOSTS", "")
 
 _CHATTY = ("portal.access", "portal.scheduling.services", "celery")
 LOGGING = {

@@ -80,5 +80,6 @@ urlpatterns = [
     path("", include(kubernetes_urls)),
     path("", include(requests_urls)),
     path("", include(finance_urls)),
+    path("", include(usage_urls)),
     path("api/v1/", include(api_patterns)),
 ]

@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import F
+
 from portal.inventory.models import Pool
 from portal.scheduling import naming
 from portal.scheduling.reading import WorkloadRow
-from portal.usage.models import MeasuredUse
+from portal.usage.models import IDLE_BELOW_PERCENT, MeasuredUse
 from portal.workloads import classes
 from portal.workloads.classes import Classes
 from scheduler_core import model as engine
@@ -73,11 +75,11 @@ def read(rows: Iterable[WorkloadRow], pools: Iterable[Pool], now: datetime) -> C
 
 
 def _idle(ids: list[int], hours: int, now: datetime) -> set[int]:
-    """Those of which each of the newest whole hours was measured, and nothing of it was used."""
+    """Those that hardly computed in each of the newest whole hours, as was measured."""
     quiet: dict[int, int] = {}
     measured = MeasuredUse.objects.filter(
         workload_id__in=ids, hour__in=classes.whole_hours(now, hours),
-        measured_milli_seconds__gt=0, used_milli_seconds=0,
+        used_milli_seconds__lt=F("measured_milli_seconds") * IDLE_BELOW_PERCENT / 100,
     )  # fmt: skip
     for pk in measured.values_list("workload_id", flat=True):
         quiet[pk] = quiet.get(pk, 0) + 1

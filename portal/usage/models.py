@@ -8,6 +8,8 @@ from portal.teams.models import Team
 from portal.workloads.models import ChargedTo
 
 GRID_SECONDS = 300
+IDLE_BELOW_PERCENT = 5
+"""A device that computes less of its time than this is held, and hardly used."""
 
 
 class LedgerEntry(models.Model):
@@ -153,6 +155,26 @@ class MeasuredUse(models.Model):
 
     def __str__(self) -> str:
         return f"{self.workload_id} {self.hour:%F %T}: {self.used_milli_seconds}"
+
+
+class Monitoring(models.Model):
+    """The Prometheus that scrapes a cluster's dcgm-exporters, and up to when it was read.
+
+    `token` is sealed. `pods` is how many pods its last answer named, ours or not.
+    """
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, related_name="monitoring")
+    address = models.CharField(max_length=400)
+    selector = models.CharField(max_length=400, blank=True, help_text='such as cluster="seoul-1"')
+    token = models.TextField(blank=True)
+    read_until = models.DateTimeField(null=True)
+    read_at = models.DateTimeField(null=True, help_text="the last answer one could use")
+    pods = models.PositiveIntegerField(default=0)
+    last_error = models.TextField(blank=True)
+    changed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.cluster_id}: {self.address}"
 
 
 class DecayedUse(models.Model):

@@ -2,10 +2,12 @@
 
 Measurements are brought by whoever runs the clusters."""
 
-from portal.teams.permissions import DECIDE, Rule, anywhere, organisation
+from portal.teams.permissions import DECIDE, OVERSEE, Rule, anywhere, organisation
 
 RULES: dict[str, Rule] = {
     "api-usage-list": anywhere(),
     "api-usage-breakdown-list": anywhere(),
     "api-usage-measured-list": organisation(read=frozenset(), write=DECIDE),
+    "usage:monitoring": organisation(read=OVERSEE, write=DECIDE),
+    "api-monitoring-detail": organisation(read=OVERSEE, write=DECIDE),
 }

@@ -13,7 +13,7 @@ app.finalize()
 TURN = {"kubernetes.collect", "scheduling.tick", "kubernetes.sync"}
 CHORES = {
     "requests.expire", "finance.reckon", "operations.heartbeat", "notifications.spread",
-    "notifications.deliver", "studies.tend",
+    "notifications.deliver", "studies.tend", "usage.measure",
 }  # fmt: skip
 OWN_PERIODS = {
     "scheduling.forecast": settings.FORECAST_SECONDS,

@@ -17,10 +17,9 @@ from django.utils.translation import gettext_lazy as _
 from portal.common.clock import whole_seconds
 from portal.finance import cards, pricing
 from portal.finance.cards import Book
-from portal.usage.models import HourlyUse
+from portal.usage.models import IDLE_BELOW_PERCENT, HourlyUse
 from portal.workloads.models import Pod, WorkloadState
 
-IDLE_BELOW_PERCENT = 5
 _UNUSED = F("measured_milli_seconds") - F("used_milli_seconds")
 
 

@@ -107,7 +107,7 @@ def test_who_lies_idle_for_longer_than_the_class_allows_goes_first(
         kind="interactive", actor_id=None, rule=Class(preemptible=False, idle_hours=2)
     )
     node = pool.nodes.first()
-    used = {"idle": (0, 0), "busy": (0, 9), "unmeasured": (0, None)}
+    used = {"idle": (0, 179), "busy": (0, 181), "unmeasured": (0, None)}  # 5 % of it is 180
     for name, hours in used.items():
         job = a_job(pool, name, kind="interactive", state="running", priority=5)
         builders.a_pod(job, node)
