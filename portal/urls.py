@@ -64,6 +64,7 @@ api_patterns = [
     *finance_urls.api_patterns,
     *usage_urls.api_patterns,
     *slas_urls.api_patterns,
+    *dashboards_urls.api_patterns,
 ]
 urlpatterns = [
     path("admin/login/", RedirectView.as_view(pattern_name="account_login"), name="admin-login"),
@@ -80,6 +81,5 @@ urlpatterns = [
     path("", include(kubernetes_urls)),
     path("", include(requests_urls)),
     path("", include(finance_urls)),
-    path("", include(usage_urls)),
     path("api/v1/", include(api_patterns)),
 ]

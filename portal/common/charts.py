@@ -32,9 +32,12 @@ AREA = "area"
 """The same, stacked on the areas before it."""
 BAR = "bar"
 """A bar for each place, beside or on the others."""
+DOT = "dot"
+"""A mark of its own shape at each value."""
 
 DAY = timedelta(days=1)
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+SYMBOLS = ("circle", "diamond", "triangle-up", "square", "cross", "star")
 STROKES = {
     "solid": "", "dash": "6 4", "dot": "2 3", "dashdot": "6 3 2 3", "longdash": "10 4",
     "longdashdot": "10 3 2 3",
@@ -77,6 +80,9 @@ class Chart:
     stacked: bool = False
     lying: bool = False
     top: float | None = None
+    log: bool = False
+    scale: tuple[tuple[float, str], ...] = ()
+    """Places on the values' axis with their words; by default plain numbers."""
 
     @property
     def figure(self) -> dict[str, Any]:
@@ -128,9 +134,12 @@ class Chart:
     def legend(self) -> list["Swatch"]:
         """What each colour, dash and hatching means."""
         return [
-            Swatch(i, one.name, one.ink, _filled(one), one.grain, STROKES[_dash(self, i)])
+            Swatch(
+                i, one.name, one.ink, _filled(one), one.grain, STROKES[_dash(self, i)],
+                SYMBOLS[i % len(SYMBOLS)] if one.form == DOT else "",
+            )
             for i, one in enumerate(self.series)
-        ]
+        ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +152,7 @@ class Swatch:
     filled: bool
     grain: str
     stroke: str
+    symbol: str = ""
 
     @property
     def css(self) -> str:
@@ -177,6 +187,10 @@ def _trace(chart: Chart, index: int, one: Series) -> dict[str, Any]:
 
 def _curve(chart: Chart, index: int, one: Series) -> dict[str, Any]:
     shape = "linear" if one.form == LINE else "hv"
+    if one.form == DOT:
+        symbol = SYMBOLS[index % len(SYMBOLS)]
+        return {"mode": "markers",
+                "marker": {"color": f"var(--{one.ink})", "size": 11, "symbol": symbol}}  # fmt: skip
     look: dict[str, Any] = {
         "mode": "lines+markers" if one.form == LINE and len(chart.places) <= 40 else "lines",
         "connectgaps": False,
@@ -187,7 +201,7 @@ def _curve(chart: Chart, index: int, one: Series) -> dict[str, Any]:
     }  # fmt: skip
     if one.form != AREA:
         return look
-    look["line"]["width"] = 1
+    look["line"]["width"] = 0
     return look | {"stackgroup": "all", "stackgaps": "infer zero"} | _area(one)
 
 
@@ -233,6 +247,11 @@ def _layout(chart: Chart) -> dict[str, Any]:
     }  # fmt: skip
     if chart.top is not None:
         values["range"] = [0, chart.top]
+    if chart.log:
+        values |= {"type": "log", "rangemode": "normal"}
+    if chart.scale:
+        values |= {"tickvals": [at for at, _words in chart.scale],
+                   "ticktext": [escape(words) for _at, words in chart.scale]}  # fmt: skip
     places = axis | {"showgrid": False, "showline": True, "ticks": "outside", "ticklen": 4}
     if chart.timed:
         places |= {"type": "date", "tickformatstops": _tick_words(), "nticks": 8,

@@ -1,4 +1,4 @@
-"""The filters of the Queue."""
+"""The filters of the Queue and of the pages that look back."""
 
 from typing import Any
 
@@ -6,7 +6,9 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from portal.common.filters import FilterForm
-from portal.dashboards.selectors import queue
+from portal.common.forms import offer
+from portal.dashboards.periods import PeriodForm
+from portal.dashboards.selectors import queue, waits
 from portal.inventory import selectors as inventory
 from portal.teams.selectors import Tree
 from portal.workloads.models import Kind, WorkloadState
@@ -23,12 +25,21 @@ class QueueFilter(FilterForm):
 
     def __init__(self, data: Any, *, tree: Tree) -> None:
         super().__init__(data)
-        self._offer("pool", [("", _("All pools")), *inventory.pool_names().items()])
-        self._offer("team", [("", _("All teams")), *((t.id, t.name) for t in tree.rows)])
-        self._offer("state", [(word, word) for word in (*queue.TABS, *WorkloadState.values)])
-        self._offer("kind", [("", _("All classes")), *Kind.choices])
+        offer(self, "pool", [("", _("All pools")), *inventory.pool_names().items()])
+        offer(self, "team", [("", _("All teams")), *((t.id, t.name) for t in tree.rows)])
+        offer(self, "state", [(word, word) for word in (*queue.TABS, *WorkloadState.values)])
+        offer(self, "kind", [("", _("All classes")), *Kind.choices])
 
-    def _offer(self, name: str, choices: list[Any]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = choices
+
+class FairnessFilter(PeriodForm):
+    """A time, a pool, and a team to look at more closely."""
+
+    pool = forms.ChoiceField(label=_("Pool"))
+    team = forms.ChoiceField(label=_("Team"))
+    by = forms.ChoiceField(widget=forms.HiddenInput, choices=waits.By.choices)
+
+    def __init__(self, data: Any, *, tree: Tree) -> None:
+        super().__init__(data)
+        self.pools = inventory.pool_names()
+        offer(self, "pool", [("", _("All pools")), *self.pools.items()])
+        offer(self, "team", [("", _("All teams")), *((t.id, t.name) for t in tree.rows)])

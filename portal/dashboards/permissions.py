@@ -17,6 +17,12 @@ RULES: dict[str, Rule] = {
     "dashboards:workload": of_team(workload.team_of, read=WORK),
     "dashboards:snapshot": organisation(read=OVERSEE),
     "dashboards:capacity": anywhere(),
+    "dashboards:fairness": anywhere(),
+    "api-fairness-list": anywhere(),
+    "api-fairness-history": anywhere(),
+    "api-fairness-pairs": anywhere(),
+    "api-fairness-waits": anywhere(),
+    "api-fairness-starving": anywhere(),
     "dashboards:audit": anywhere(read=OVERSEE),
     "dashboards:style": signed_in(),
 }

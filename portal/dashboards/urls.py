@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from portal.dashboards.views import pages, style
+from portal.dashboards import api
+from portal.dashboards.views import fairness, pages, style
 
 app_name = "dashboards"
 urlpatterns = [
@@ -11,6 +12,14 @@ urlpatterns = [
     path("queue/<int:workload_id>/", pages.workload, name="workload"),
     path("queue/<int:workload_id>/snapshot/<int:tick_id>.json", pages.snapshot, name="snapshot"),
     path("capacity/", pages.capacity, name="capacity"),
+    path("fairness/", fairness.fairness, name="fairness"),
     path("audit/", pages.audit, name="audit"),
     path("style/", style.style, name="style"),
+]
+api_patterns = [
+    path("fairness", api.FairnessListView.as_view(), name="api-fairness-list"),
+    path("fairness/history", api.FairnessHistoryView.as_view(), name="api-fairness-history"),
+    path("fairness/pairs", api.FairnessPairsView.as_view(), name="api-fairness-pairs"),
+    path("fairness/waits", api.FairnessWaitsView.as_view(), name="api-fairness-waits"),
+    path("fairness/starving", api.FairnessStarvingView.as_view(), name="api-fairness-starving"),
 ]

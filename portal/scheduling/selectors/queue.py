@@ -154,13 +154,17 @@ def _order(sort: str) -> list[Any]:
 
 
 def queue_rows(
-    jobs: Iterable[Workload], access: Access, *, zone: tzinfo = UTC, now: datetime | None = None
-) -> list[QueueRow]:
-    """A page of `list_queue` as this reader may see it; four queries however long it is."""
+    jobs: Iterable[Workload], access: Access, *, zone: tzinfo = UTC, now: datetime | None = None,
+    likely: bool = True,
+) -> list[QueueRow]:  # fmt: skip
+    """A page of `list_queue` as this reader may see it; four queries however long it is.
+
+    Without `likely` nothing is said of when they will probably start.
+    """
     page = list(jobs)
     details = [job.standing.detail for job in page if hasattr(job, "standing")]
     names = names_for(details, access)
-    waiting = [job.pk for job in page if job.state == WorkloadState.WAITING]
+    waiting = [job.pk for job in page if likely and job.state == WorkloadState.WAITING]
     outlooks = forecasts.outlooks(waiting) if waiting else {}
     return [queue_row(job, access, names, zone, now, outlooks.get(job.pk)) for job in page]
 
