@@ -250,8 +250,10 @@ REST_FRAMEWORK = {
     "DEFAULT_PAGINATION_CLASS": "portal.common.api.Paging",
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "EXCEPTION_HANDLER": "portal.common.api.problem_from_exception",
+    "DEFAULT_SCHEMA_CLASS": "portal.operations.openapi.Described",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
+SPECTACULAR_SETTINGS = {"OAS_VERSION": "3.1.0", "COMPONENT_SPLIT_REQUEST": True}
 DJANGO_TABLES2_TEMPLATE = "common/table.html"
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440

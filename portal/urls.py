@@ -64,6 +64,7 @@ api_patterns = [
     *finance_urls.api_patterns,
     *usage_urls.api_patterns,
     *slas_urls.api_patterns,
+    *operations_urls.api_patterns,
     *dashboards_urls.api_patterns,
 ]
 urlpatterns = [

@@ -8,9 +8,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.api import CREATED, Paging, once
-from portal.inventory import calendar, parameters, selectors, sent, services
+from portal.common.api_shapes import DONE, page
+from portal.inventory import calendar, parameters, schemas, selectors, sent, services
 from portal.inventory.calendar import FOREVER, Span
 from portal.inventory.models import CommitmentKind, NodeState
 from portal.inventory.selectors import CommitmentRow, ConflictRow, MaintenanceRow, NodeRow, PoolRow
@@ -23,6 +25,7 @@ LONGEST = timedelta(days=92)
 class PoolListView(APIView):
     """Pools with what they have, what is promised and what is left."""
 
+    @ops.operation(page(schemas.POOL), query=(ops.CLUSTER,))
     def get(self, request: Request) -> Response:
         """Filter by `cluster`."""
         rows = selectors.list_pools(
@@ -34,6 +37,7 @@ class PoolListView(APIView):
 class PoolDetailView(APIView):
     """One pool."""
 
+    @ops.operation(schemas.POOL)
     def get(self, request: Request, pool_id: int) -> Response:
         """Its figures as of now."""
         return Response(_pool(selectors.get_pool(pool_id=pool_id, now=clock.now())))
@@ -42,6 +46,7 @@ class PoolDetailView(APIView):
 class PoolCalendarView(APIView):
     """What a pool has and who was promised what, over time."""
 
+    @ops.operation(schemas.CALENDAR, query=(ops.FROM, ops.TO))
     def get(self, request: Request, pool_id: int) -> Response:
         """`from` and `to` with offsets; a week from now by default, 92 days at most."""
         now = clock.now()
@@ -71,6 +76,7 @@ class PoolCalendarView(APIView):
 class MaintenanceListView(APIView):
     """Planned work on nodes, with the drain before it."""
 
+    @ops.operation(page(schemas.MAINTENANCE), query=(ops.POOL, ops.FROM, ops.TO))
     def get(self, request: Request) -> Response:
         """Filter by `pool`; from now on, or in the window of `from` and `to`."""
         now = clock.now()
@@ -92,6 +98,7 @@ class _PlanBody(sent.Strict):
 class MaintenancePlanView(APIView):
     """Work to be done on a node."""
 
+    @ops.operation(schemas.MAINTENANCE, body=_PlanBody, status=201)
     def post(self, request: Request) -> Response:
         """`node`, `starts_at`, `ends_at`, and `drain_from` and `reason` if there are any."""
 
@@ -109,6 +116,7 @@ class MaintenancePlanView(APIView):
 class MaintenanceCancelView(APIView):
     """Planned work is called off, or ended."""
 
+    @ops.operation(DONE)
     def post(self, request: Request, window_id: int) -> Response:
         """No body."""
 
@@ -124,6 +132,10 @@ class MaintenanceCancelView(APIView):
 class NodeListView(APIView):
     """Nodes known now."""
 
+    @ops.operation(
+        page(schemas.NODE),
+        query=(ops.CLUSTER, ops.POOL, ops.word("state", NodeState.values, "Only in this state.")),
+    )
     def get(self, request: Request) -> Response:
         """Filter by `cluster`, `pool` and `state`."""
         state = parameters.one_of(request, "state", NodeState.values)
@@ -139,6 +151,7 @@ class NodeListView(APIView):
 class ConflictListView(APIView):
     """Where more is promised than there is."""
 
+    @ops.operation(page(schemas.CONFLICT), query=(ops.POOL,))
     def get(self, request: Request) -> Response:
         """Filter by `pool`."""
         names = teams.team_names()

@@ -5,9 +5,11 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from portal.common import zones
+from portal.common.api_shapes import INSTANT
 from portal.teams.middleware import LARGEST_ID
 
 
@@ -23,6 +25,7 @@ class Strict(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
+@extend_schema_field(INSTANT)
 class Instant(serializers.CharField):
     """A time with its offset."""
 

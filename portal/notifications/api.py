@@ -5,9 +5,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.api import Paging
-from portal.notifications import selectors, services, words
+from portal.common.api_shapes import page
+from portal.notifications import schemas, selectors, services, words
 from portal.notifications.models import Notification
 from portal.teams import selectors as teams
 from portal.teams.models import User
@@ -16,6 +18,13 @@ from portal.teams.models import User
 class NewsListView(APIView):
     """The asker's own news, newest first; `unread=true` narrows."""
 
+    @ops.operation(
+        page(schemas.NEWS),
+        query=(
+            ops.word("unread", ["true", "false"], "Only what is not read."),
+            ops.text("kind", "Only of this kind."),
+        ),
+    )
     def get(self, request: Request) -> Response:
         """One page."""
         rows = selectors.query_inbox(
@@ -50,6 +59,7 @@ class ReadBody(serializers.Serializer[object]):
 class NewsReadView(APIView):
     """Marks news as read."""
 
+    @ops.operation(schemas.UNREAD, body=ReadBody)
     def post(self, request: Request) -> Response:
         """Mark one's own; a repeat changes nothing."""
         body = ReadBody(data=request.data)

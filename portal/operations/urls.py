@@ -2,10 +2,16 @@
 
 from django.urls import path
 
-from portal.operations import views
+from portal.operations import api, views
 
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
     path("readyz", views.readyz, name="readyz"),
     path("metrics", views.metrics_page, name="metrics"),
+    path("reference/", views.reference, name="reference"),
+    path("reference/<slug:room>/", views.reference_room, name="reference-room"),
+]
+api_patterns = [
+    path("openapi.json", api.OpenApiJsonView.as_view(), name="api-openapi-json"),
+    path("openapi.yaml", api.OpenApiYamlView.as_view(), name="api-openapi-yaml"),
 ]

@@ -4,11 +4,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.api import CREATED, Paging, once
+from portal.common.api_shapes import page
 from portal.inventory import parameters
 from portal.inventory.calendar import FOREVER
-from portal.quotas import bounds, orders, selectors, services
+from portal.quotas import bounds, orders, schemas, selectors, services
 from portal.quotas.selectors import QuotaRow
 from portal.teams import selectors as teams
 from portal.teams.middleware import access_of
@@ -17,6 +19,10 @@ from portal.teams.middleware import access_of
 class QuotaListView(APIView):
     """Quotas that hold at an instant; a POST sets a pool's figures, for those who decide."""
 
+    @ops.operation(
+        page(schemas.QUOTA),
+        query=(ops.TEAM, ops.POOL, ops.instant("at", "The instant they hold at; by default now.")),
+    )
     def get(self, request: Request) -> Response:
         """Filter by `team` and `pool`; `at` is an instant with its offset, by default now."""
         team_id = parameters.whole(request, "team")
@@ -32,6 +38,7 @@ class QuotaListView(APIView):
             [_quota(selectors.row_of(row), names) for row in page or []]
         )
 
+    @ops.operation(schemas.QUOTAS, body=orders.QuotaChangeBody, status=201)
     def post(self, request: Request) -> Response:
         """Set figures of teams in a pool, all or none.
 
@@ -55,6 +62,7 @@ class QuotaListView(APIView):
 class QuotaHistoryView(APIView):
     """What a team had, has and will have in a pool."""
 
+    @ops.operation(page(schemas.QUOTA))
     def get(self, request: Request, team_id: int, pool_id: int) -> Response:
         """All figures by date, the oldest first."""
         names = teams.team_names()
@@ -67,6 +75,7 @@ class QuotaHistoryView(APIView):
 class OverLimitListView(APIView):
     """Branches that are promised more than their limit, from now on."""
 
+    @ops.operation(page(schemas.OVER_LIMIT))
     def get(self, request: Request) -> Response:
         """By pool, team and time."""
         names, rows = teams.team_names(), bounds.list_over_limit(now=clock.now())
@@ -88,6 +97,7 @@ class OverLimitListView(APIView):
 class QuotaUndoView(APIView):
     """The newest change of a team's figures in a pool is taken back."""
 
+    @ops.operation(schemas.QUOTAS)
     def post(self, request: Request, quota_id: int) -> Response:
         """No body; the figures from before hold again."""
 

@@ -28,7 +28,9 @@ def _figure(least: int) -> serializers.IntegerField:
     return serializers.IntegerField(min_value=least, max_value=MOST, default=None, allow_null=True)
 
 
-class _Change(sent.Strict):
+class QuotaChange(sent.Strict):
+    """A team's figures; those left out are not set."""
+
     team = sent.an_id()
     guaranteed = serializers.IntegerField(min_value=0, max_value=MOST)
     limit = _figure(0)
@@ -39,15 +41,17 @@ class _Change(sent.Strict):
     seen = sent.an_id(optional=True, least=0)
 
 
-class _Body(sent.Strict):
+class QuotaChangeBody(sent.Strict):
+    """Several teams' figures in a pool, all or none."""
+
     pool = sent.an_id()
     valid_from = sent.Instant(default=None, allow_null=True)
-    changes = _Change(many=True, allow_empty=False)
+    changes = QuotaChange(many=True, allow_empty=False)
 
 
 def read(body: Any, *, access: Access, now: datetime) -> Order:
     """Read a body; a team out of reach is as one that is not there. Raises `Missing`."""
-    found = sent.read(_Body, body)
+    found = sent.read(QuotaChangeBody, body)
     wanted: list[Wanted] = []
     for change in found["changes"]:
         team_id = change.pop("team")

@@ -10,12 +10,23 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.api import CREATED, Paging, PreconditionFailed, check_if_match, etag, once
+from portal.common.api_shapes import page
 from portal.common.errors import Conflict, Invalid, Missing
 from portal.inventory import parameters
 from portal.quotas import orders
-from portal.requests import asking, effects, examining, forms, presenting, selectors, services
+from portal.requests import (
+    asking,
+    effects,
+    examining,
+    forms,
+    presenting,
+    schemas,
+    selectors,
+    services,
+)
 from portal.requests.models import Request as Row
 from portal.requests.models import RequestKind, RequestState
 from portal.requests.selectors import Tab
@@ -26,6 +37,16 @@ from portal.teams.permissions import ASK, COST
 class RequestListView(APIView):
     """Requests in reach, newest first; a POST saves a draft."""
 
+    @ops.operation(
+        page(schemas.REQUEST),
+        query=(
+            ops.word("tab", [t.value for t in Tab], "Which of the inbox's tabs."),
+            ops.word("state", RequestState.values, "Only in this state."),
+            ops.word("kind", RequestKind.values, "Only of this kind."),
+            ops.TEAM,
+            ops.POOL,
+        ),
+    )
     def get(self, request: Request) -> Response:
         """Filter by `tab` (waiting, teams, all), `state`, `kind`, `team` and `pool`."""
         now, access = clock.now(), access_of(request._request)
@@ -45,6 +66,7 @@ class RequestListView(APIView):
             [presenting.request(row, access, now) for row in page or []]
         )
 
+    @ops.operation(schemas.REQUEST, body=schemas.ASKING, status=201, tagged=True)
     def post(self, request: Request) -> Response:
         """Save a draft for a team one may ask for."""
 
@@ -60,6 +82,7 @@ class RequestListView(APIView):
 class CheckView(APIView):
     """Whether an asking fits, and what would; nothing is written."""
 
+    @ops.operation(schemas.CHECK, body=schemas.ASKING, looks=True)
     def post(self, request: Request) -> Response:
         """The body is that of a request."""
         now = clock.now()
@@ -75,6 +98,7 @@ class CheckView(APIView):
 class QuotaEffectsView(APIView):
     """What a change of a pool's quotas would change, and for whom; nothing is written."""
 
+    @ops.operation(schemas.EFFECTS, body=orders.QuotaChangeBody, looks=True)
     def post(self, request: Request) -> Response:
         """The body is that of a change of quotas."""
         now = clock.now()
@@ -88,10 +112,12 @@ class QuotaEffectsView(APIView):
 class RequestDetailView(APIView):
     """One request with its thread; a PUT replaces a draft."""
 
+    @ops.operation(schemas.REQUEST_IN_FULL, tagged=True)
     def get(self, request: Request, request_id: int) -> Response:
         """As it stands; the ETag is its version."""
         return _answer(request, request_id, with_comments=True)
 
+    @ops.operation(schemas.REQUEST, body=schemas.ASKING, edits=True)
     def put(self, request: Request, request_id: int) -> Response:
         """All of a draft anew, checked as strictly as a new one."""
         return _move(
@@ -107,6 +133,7 @@ class RequestDetailView(APIView):
 class SubmitView(APIView):
     """A draft is put before those who decide."""
 
+    @ops.operation(schemas.REQUEST, edits=True)
     def post(self, request: Request, request_id: int) -> Response:
         """No body."""
         _body(request, frozenset())
@@ -122,6 +149,7 @@ class SubmitView(APIView):
 class CancelView(APIView):
     """A draft or a submitted request is taken back."""
 
+    @ops.operation(schemas.REQUEST, edits=True)
     def post(self, request: Request, request_id: int) -> Response:
         """No body."""
         _body(request, frozenset())
@@ -137,6 +165,7 @@ class CancelView(APIView):
 class ApproveView(APIView):
     """An admin agrees, to all or to a part."""
 
+    @ops.operation(schemas.REQUEST, body=schemas.APPROVE_BODY, edits=True)
     def post(self, request: Request, request_id: int) -> Response:
         """`granted_gpus` and `note`, both optional."""
         said = _decision(request, frozenset({"granted_gpus", "note"}))
@@ -153,6 +182,7 @@ class ApproveView(APIView):
 class RejectView(APIView):
     """An admin says no."""
 
+    @ops.operation(schemas.REQUEST, body=schemas.REJECT_BODY, edits=True)
     def post(self, request: Request, request_id: int) -> Response:
         """`note` says why."""
         said = _decision(request, frozenset({"note"}))
@@ -169,11 +199,15 @@ class RejectView(APIView):
 class CommentsView(APIView):
     """The thread of a request."""
 
+    @ops.operation(schemas.COMMENTS)
     def get(self, request: Request, request_id: int) -> Response:
         """All of it, oldest first."""
         found = [presenting.comment(c) for c in selectors.list_comments(request_id=request_id)]
         return Response({"count": len(found), "next": None, "previous": None, "results": found})
 
+    @ops.operation(
+        schemas.COMMENT, body=schemas.COMMENT_BODY, status=201, name="request-comment-create"
+    )
     def post(self, request: Request, request_id: int) -> Response:
         """`text` is what one says."""
         text = _read(forms.CommentForm(dict(_body(request, frozenset({"text"})))))["text"]

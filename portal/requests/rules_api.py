@@ -8,11 +8,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.api import CREATED, once
+from portal.common.api_shapes import DONE
 from portal.inventory import selectors as inventory
 from portal.inventory import sent
-from portal.requests import approving
+from portal.requests import approving, schemas
 from portal.requests.models import ApprovalRule
 from portal.reservations import rules as booking
 from portal.reservations import services as reservations
@@ -25,6 +27,7 @@ from portal.workloads.models import Kind
 class RuleListView(APIView):
     """Everything that binds requests, reservations and classes of jobs."""
 
+    @ops.operation(schemas.RULES)
     def get(self, request: Request) -> Response:
         """Approval rules, and each pool's and each class's."""
         known = classes.get_classes()
@@ -76,6 +79,7 @@ class _ClassBody(sent.Strict):
 class ApprovalRuleView(APIView):
     """A rule that says how many people have to agree."""
 
+    @ops.operation(schemas.APPROVAL_RULE, body=_ApprovalBody, status=201)
     def post(self, request: Request) -> Response:
         """`approvals`, and the figures a request has to reach; those left out all reach."""
 
@@ -91,6 +95,7 @@ class ApprovalRuleView(APIView):
 class ApprovalRuleDropView(APIView):
     """A rule that binds no more."""
 
+    @ops.operation(DONE)
     def post(self, request: Request, rule_id: int) -> Response:
         """No body."""
 
@@ -104,6 +109,7 @@ class ApprovalRuleDropView(APIView):
 class PoolRulesView(APIView):
     """What a pool asks of reservations, and takes of each class."""
 
+    @ops.operation(schemas.POOL_RULES, body=_PoolBody)
     def post(self, request: Request, pool_id: int) -> Response:
         """All of it at once; what is left out asks nothing."""
 
@@ -125,6 +131,7 @@ class PoolRulesView(APIView):
 class ClassRuleView(APIView):
     """What holds for a class of jobs."""
 
+    @ops.operation(schemas.CLASS_RULE, body=_ClassBody)
     def post(self, request: Request, kind: str) -> Response:
         """All of it at once; what is left out is as without a rule."""
 

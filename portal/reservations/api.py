@@ -6,10 +6,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.api import Paging, once
+from portal.common.api_shapes import page
 from portal.inventory import parameters
-from portal.reservations import selectors, services
+from portal.reservations import schemas, selectors, services
 from portal.reservations.models import ReservationState
 from portal.reservations.selectors import ReservationRow
 from portal.teams import permissions
@@ -21,6 +23,16 @@ from portal.teams.selectors import Access
 class ReservationListView(APIView):
     """Reservations, the latest start first; a new one is asked for by a request."""
 
+    @ops.operation(
+        page(schemas.RESERVATION),
+        query=(
+            ops.TEAM,
+            ops.POOL,
+            ops.word("state", ReservationState.values, "Only in this state."),
+            ops.FROM,
+            ops.TO,
+        ),
+    )
     def get(self, request: Request) -> Response:
         """Filter by `team`, `pool`, `state`, and `from` and `to` with their offsets."""
         rows = selectors.query_reservations(
@@ -40,6 +52,7 @@ class ReservationListView(APIView):
 class ReservationDetailView(APIView):
     """One reservation."""
 
+    @ops.operation(schemas.RESERVATION)
     def get(self, request: Request, reservation_id: int) -> Response:
         """As it stands now."""
         return _answer(request, reservation_id)
@@ -48,6 +61,7 @@ class ReservationDetailView(APIView):
 class CancelView(APIView):
     """A reservation that has not begun is called off."""
 
+    @ops.operation(schemas.RESERVATION)
     def post(self, request: Request, reservation_id: int) -> Response:
         """For leads and admins of its team."""
 
@@ -63,6 +77,7 @@ class CancelView(APIView):
 class GiveBackView(APIView):
     """A reservation that is open ends now."""
 
+    @ops.operation(schemas.RESERVATION)
     def post(self, request: Request, reservation_id: int) -> Response:
         """For leads and admins of its team."""
 

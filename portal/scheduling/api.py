@@ -9,11 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.api import Paging, PreconditionFailed, check_if_match, etag, once
+from portal.common.api_shapes import FREE, page
 from portal.common.errors import Conflict, Invalid, Missing, Refusal
 from portal.inventory import parameters
-from portal.scheduling import answers, selectors, services
+from portal.scheduling import answers, schemas, selectors, services
 from portal.scheduling.models import TickState
 from portal.teams import selectors as teams
 from portal.teams.middleware import access_of
@@ -35,6 +37,17 @@ class PastItsTime(Refusal):
 class WorkloadListView(APIView):
     """Jobs: every open one, by name in the asker's branches; ended ones of those branches."""
 
+    @ops.operation(
+        page(schemas.WORKLOAD),
+        query=(
+            ops.row("team", "Only of this team and those below it."),
+            ops.POOL,
+            ops.text("state", "One or several states with commas between; else the open ones."),
+            ops.word("kind", Kind.values, "Only of this class."),
+            ops.text("q", "Part of a name."),
+            ops.text("sort", "A column, with a minus the other way round; else the position."),
+        ),
+    )
     def get(self, request: Request) -> Response:
         """Filter by `team` (with all below it), `pool`, `state`, `kind`, `q`; order by `sort`."""
         now = clock.now()
@@ -58,6 +71,7 @@ class WorkloadListView(APIView):
 class WorkloadDetailView(APIView):
     """One job with its stages, where it stands and how it was decided upon."""
 
+    @ops.operation(schemas.WORKLOAD_IN_FULL)
     def get(self, request: Request, workload_id: int) -> Response:
         """As it stands now."""
         now = clock.now()
@@ -73,6 +87,7 @@ class WorkloadDetailView(APIView):
 class WorkloadDecisionsView(APIView):
     """What ticks decided of one job, newest first; one row whenever something changed."""
 
+    @ops.operation(page(schemas.DECISION))
     def get(self, request: Request, workload_id: int) -> Response:
         """All of them, in pages."""
         rows = selectors.list_decisions(
@@ -85,6 +100,10 @@ class WorkloadDecisionsView(APIView):
 class TickListView(APIView):
     """Cycles of all clusters, newest first."""
 
+    @ops.operation(
+        page(schemas.TICK),
+        query=(ops.CLUSTER, ops.word("state", TickState.values, "Only in this state.")),
+    )
     def get(self, request: Request) -> Response:
         """Filter by `cluster` and `state`."""
         ticks = selectors.list_ticks(
@@ -101,6 +120,7 @@ class TickListView(APIView):
 class TickDetailView(APIView):
     """One cycle."""
 
+    @ops.operation(schemas.TICK)
     def get(self, request: Request, tick_id: int) -> Response:
         """Its figures."""
         row = selectors.get_tick(tick_id=tick_id)
@@ -112,6 +132,7 @@ class TickDetailView(APIView):
 class TickSnapshotView(APIView):
     """What the engine saw: the file with which a decision is replayed."""
 
+    @ops.operation(FREE, fails=(410,))
     def get(self, request: Request, tick_id: int) -> HttpResponse:
         """A JSON file that `python -m scheduler_core plan` takes unchanged."""
         text = selectors.get_snapshot(tick_id=tick_id)
@@ -129,6 +150,7 @@ class TickSnapshotView(APIView):
 class ShareListView(APIView):
     """What each team has in each pool as of the newest tick."""
 
+    @ops.operation(page(schemas.SHARE), query=(ops.TEAM, ops.POOL, ops.CLUSTER))
     def get(self, request: Request) -> Response:
         """Filter by `team`, `pool` and `cluster`."""
         rows = selectors.shares_now(
@@ -142,6 +164,7 @@ class ShareListView(APIView):
 class LoanListView(APIView):
     """Who uses what of whose guarantee now."""
 
+    @ops.operation(page(schemas.LOAN), query=(ops.TEAM, ops.POOL))
     def get(self, request: Request) -> Response:
         """Filter by `pool`, and by `team` on either side."""
         team_id = parameters.whole(request, "team")
@@ -153,6 +176,7 @@ class LoanListView(APIView):
 class WaitListView(APIView):
     """How long each team's jobs wait, those that still wait included."""
 
+    @ops.operation(page(schemas.WAIT), query=(ops.POOL, ops.FROM))
     def get(self, request: Request) -> Response:
         """Of what was submitted from `from` to now, a week by default; filter by `pool`."""
         now = clock.now()
@@ -164,6 +188,7 @@ class WaitListView(APIView):
 class ForecastListView(APIView):
     """How good the forecasts were, by team and pool: the first of each wait is judged."""
 
+    @ops.operation(page(schemas.SCORE), query=(ops.TEAM, ops.POOL, ops.FROM))
     def get(self, request: Request) -> Response:
         """Of those made from `from` to now, four weeks by default; filter by `team` and `pool`."""
         now = clock.now()
@@ -177,10 +202,12 @@ class ForecastListView(APIView):
 class PolicyView(APIView):
     """The rules a cluster's ticks follow. Its ETag is the id of the row they stand in."""
 
+    @ops.operation(schemas.POLICY, tagged=True)
     def get(self, request: Request, cluster_id: int) -> Response:
         """What counts now."""
         return self._answer(cluster_id)
 
+    @ops.operation(schemas.POLICY, body=FREE, edits=True)
     def put(self, request: Request, cluster_id: int) -> Response:
         """Take the whole `policy` object of the engine's contract, from the next tick on."""
 

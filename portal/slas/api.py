@@ -7,11 +7,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.api import CREATED, Paging, check_if_match, etag, once
+from portal.common.api_shapes import DONE, page
 from portal.common.errors import Missing
 from portal.inventory import parameters, sent
-from portal.slas import bodies, selectors, services, targets
+from portal.slas import bodies, schemas, selectors, services, targets
 from portal.slas.models import Breach, BreachKind, Tier
 from portal.slas.selectors import Kept
 from portal.slas.targets import SlaRow
@@ -26,6 +28,7 @@ LONGEST = timedelta(days=92)
 class TierListView(APIView):
     """Tiers that can be given."""
 
+    @ops.operation(page(schemas.TIER))
     def get(self, request: Request) -> Response:
         """The strictest first."""
         return _paged(request, self, [_tier(row) for row in selectors.list_tiers()])
@@ -34,6 +37,7 @@ class TierListView(APIView):
 class TierCreateView(APIView):
     """A new tier."""
 
+    @ops.operation(schemas.TIER, body=bodies.TierBody, status=201)
     def post(self, request: Request) -> Response:
         """`name`, `target_wait_seconds`, and `goal_permille` and `answer_seconds` if they differ."""
 
@@ -48,6 +52,7 @@ class TierCreateView(APIView):
 class TierRetireView(APIView):
     """A tier nobody is given any more."""
 
+    @ops.operation(DONE)
     def post(self, request: Request, tier_id: int) -> Response:
         """No body."""
 
@@ -61,6 +66,7 @@ class TierRetireView(APIView):
 class SlaListView(APIView):
     """Promises that hold or are to hold; a POST gives a team another."""
 
+    @ops.operation(page(schemas.SLA), query=(ops.TEAM,))
     def get(self, request: Request) -> Response:
         """Filter by `team`."""
         team_id = parameters.whole(request, "team")
@@ -68,6 +74,7 @@ class SlaListView(APIView):
         names = teams.team_names()
         return _paged(request, self, [_sla(row, names) for row in rows])
 
+    @ops.operation(schemas.SLA_SET, body=bodies.SlaBody, status=201)
     def post(self, request: Request) -> Response:
         """`team`, `pool` (null: all), `tier` (null: none), `valid_from` and `valid_to`."""
 
@@ -89,6 +96,7 @@ class SlaListView(APIView):
 class AttainmentListView(APIView):
     """How often each promise was kept; jobs that still wait beyond it count as late."""
 
+    @ops.operation(page(schemas.ATTAINMENT), query=(ops.FROM, ops.TO))
     def get(self, request: Request) -> Response:
         """Of jobs submitted from `from` until now, by default in 30 days."""
         now = clock.now()
@@ -105,6 +113,15 @@ class AttainmentListView(APIView):
 class BreachListView(APIView):
     """What came too late, newest first."""
 
+    @ops.operation(
+        page(schemas.BREACH),
+        query=(
+            ops.TEAM,
+            ops.word("kind", BreachKind.values, "Only of this kind."),
+            ops.word("acknowledged", ["yes", "no"], "Whether somebody has seen it."),
+            ops.word("late", ["yes", "no"], "Whether it is late still."),
+        ),
+    )
     def get(self, request: Request) -> Response:
         """Filter by `team`, `kind`, `acknowledged` (yes, no) and `late` (yes, no)."""
         words = {"yes": True, "no": False, None: None}
@@ -123,6 +140,7 @@ class BreachListView(APIView):
 class AcknowledgeView(APIView):
     """Somebody has seen what was late, and says why."""
 
+    @ops.operation(schemas.BREACH, body=bodies.AcknowledgeBody, edits=True)
     def post(self, request: Request, breach_id: int) -> Response:
         """`note`, and `owner` where somebody else looks after it."""
 

@@ -4,8 +4,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
-from portal.teams import selectors
+from portal.common.api_shapes import page
+from portal.teams import schemas, selectors
 from portal.teams.middleware import access_of
 from portal.teams.models import User
 
@@ -13,6 +15,7 @@ from portal.teams.models import User
 class MeView(APIView):
     """The asker, their roles and what each reaches."""
 
+    @ops.operation(schemas.ME)
     def get(self, request: Request) -> Response:
         """One object; `teams` null is the whole organisation."""
         user = request.user
@@ -34,6 +37,7 @@ class MeView(APIView):
 class TeamListView(APIView):
     """The tree: names and places are open to the organisation."""
 
+    @ops.operation(page(schemas.TEAM))
     def get(self, request: Request) -> Response:
         """All teams, parents first."""
         rows = selectors.get_tree(now=clock.now()).rows

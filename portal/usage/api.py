@@ -8,13 +8,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.api import Paging, once
+from portal.common.api_shapes import page
 from portal.inventory import parameters
 from portal.teams import selectors as teams
 from portal.teams.middleware import access_of
 from portal.teams.permissions import ANY_ROLE
-from portal.usage import breakdown, selectors, services
+from portal.usage import breakdown, schemas, selectors, services
 from portal.usage.breakdown import Dimension, UsePart
 from portal.usage.selectors import UsageSum
 from portal.usage.services import Measurement
@@ -26,6 +28,7 @@ LONGEST = timedelta(days=400)
 class UsageListView(APIView):
     """GPU-seconds by team, pool and charge, of the teams the asker has a role in."""
 
+    @ops.operation(page(schemas.USE), query=(ops.TEAM, ops.POOL, ops.FROM, ops.TO))
     def get(self, request: Request) -> Response:
         """Filter by `team` and `pool`; `from` and `to` bound the period, by default 31 days."""
         from_at = parameters.instant(request, "from") or clock.now() - MONTH
@@ -47,6 +50,16 @@ class UsageListView(APIView):
 class BreakdownListView(APIView):
     """GPU-time held, estimated and measured, by whatever is asked for."""
 
+    @ops.operation(
+        page(schemas.PART),
+        query=(
+            ops.word("by", Dimension.values, "What it is told apart by."),
+            ops.TEAM,
+            ops.POOL,
+            ops.FROM,
+            ops.TO,
+        ),
+    )
     def get(self, request: Request) -> Response:
         """`by` one of team, department, pool, model, charged_to, person, workload; as in `usage`."""
         from_at = parameters.instant(request, "from") or clock.now() - MONTH
@@ -83,6 +96,7 @@ class MeasuredBody(serializers.Serializer[object]):
 class MeasuredListView(APIView):
     """How busy devices were, as the cluster's monitoring measured it."""
 
+    @ops.operation(schemas.KEPT, body=MeasuredBody)
     def post(self, request: Request) -> Response:
         """`named` (the monitoring) and up to 10,000 `measurements`; a later sight of an hour replaces an earlier."""
 

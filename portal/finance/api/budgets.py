@@ -5,9 +5,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.api import CREATED, once
-from portal.finance import presenting, selectors, services
+from portal.common.api_shapes import page
+from portal.finance import presenting, schemas, selectors, services
 from portal.finance.api import common
 from portal.finance.api.common import Strict
 from portal.finance.models import BudgetPeriod
@@ -29,11 +31,13 @@ class BudgetSerializer(Strict):
 class BudgetListView(APIView):
     """Budgets that hold now, of the teams the asker sees the cost of."""
 
+    @ops.operation(page(schemas.BUDGET))
     def get(self, request: Request) -> Response:
         """Each with what is spent, booked and expected in its running period."""
         rows = selectors.list_budgets(now=clock.now(), access=access_of(request._request))
         return common.page(self, request, rows, presenting.budget)
 
+    @ops.operation(schemas.BUDGET, body=BudgetSerializer, status=201)
     def post(self, request: Request) -> Response:
         """A budget from now on; the team's one before it ends."""
 
@@ -54,6 +58,7 @@ class BudgetListView(APIView):
 class BudgetEndView(APIView):
     """A budget ends now."""
 
+    @ops.operation(schemas.ENDED)
     def post(self, request: Request, budget_id: int) -> Response:
         """No body."""
 
@@ -67,6 +72,7 @@ class BudgetEndView(APIView):
 class ForecastListView(APIView):
     """What the running month is expected to cost each team."""
 
+    @ops.operation(page(schemas.COST_FORECAST))
     def get(self, request: Request) -> Response:
         """So far, booked, and what the last seven days averaged; low and high of the whole."""
         now = clock.now()
@@ -85,10 +91,12 @@ class PresentationSerializer(Strict):
 class PresentationView(APIView):
     """Whether money is shown, or GPU-hours only."""
 
+    @ops.operation(schemas.PRESENTATION)
     def get(self, request: Request) -> Response:
         """As it is."""
         return Response({"shows_money": selectors.shows_money()})
 
+    @ops.operation(schemas.PRESENTATION, body=PresentationSerializer)
     def post(self, request: Request) -> Response:
         """Set it for everybody."""
 

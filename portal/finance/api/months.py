@@ -7,10 +7,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.api import once
+from portal.common.api_shapes import page
 from portal.common.errors import Invalid
-from portal.finance import downloads, months, presenting, selectors, services
+from portal.finance import downloads, months, presenting, schemas, selectors, services
 from portal.finance.api import common
 from portal.finance.api.common import CsvRenderer
 
@@ -18,6 +20,7 @@ from portal.finance.api.common import CsvRenderer
 class MonthListView(APIView):
     """Months that have statements, newest first."""
 
+    @ops.operation(page(schemas.MONTH))
     def get(self, request: Request) -> Response:
         """Each with its state and as-of."""
         return common.page(self, request, selectors.list_months(), presenting.month)
@@ -26,6 +29,7 @@ class MonthListView(APIView):
 class CloseView(APIView):
     """A month is closed: its statements become final."""
 
+    @ops.operation(schemas.MONTH)
     def post(self, request: Request, month: str) -> Response:
         """No body. Closing a closed month answers the same and changes nothing."""
 
@@ -43,6 +47,7 @@ class FocusView(APIView):
 
     renderer_classes = [CsvRenderer, JSONRenderer]
 
+    @ops.download("text/csv")
     def get(self, request: Request, month: str) -> HttpResponseBase:
         """The organisation's own part among them."""
         return downloads.month_focus(month)
@@ -51,6 +56,10 @@ class FocusView(APIView):
 class ReconciliationView(APIView):
     """Whether a month adds up, in GPU-time and in money."""
 
+    @ops.operation(
+        schemas.RECONCILIATION,
+        query=(ops.text("month", "Such as 2026-11; by default the one under way."),),
+    )
     def get(self, request: Request) -> Response:
         """Of `month`, by default the one under way."""
         name = request.query_params.get("month", "")

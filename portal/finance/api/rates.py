@@ -9,9 +9,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.api import CREATED, once
-from portal.finance import months, presenting, selectors, services
+from portal.common.api_shapes import page
+from portal.finance import months, presenting, schemas, selectors, services
 from portal.finance.api import common
 from portal.finance.api.common import Strict
 from portal.finance.models import IdleRule
@@ -68,6 +70,7 @@ class PreviewSerializer(Strict):
 class PreviewView(APIView):
     """What a month would have cost at other prices; nothing is set."""
 
+    @ops.operation(schemas.PREVIEW, body=PreviewSerializer, looks=True)
     def post(self, request: Request) -> Response:
         """`month` such as 2026-11, and the card as when setting it."""
         given = PreviewSerializer(data=request.data)
@@ -82,10 +85,12 @@ class PreviewView(APIView):
 class RateCardListView(APIView):
     """Rate cards, newest first; a new one closes the open one."""
 
+    @ops.operation(page(schemas.RATE_CARD))
     def get(self, request: Request) -> Response:
         """Each with its rates; nobody edits a card, so there is no version."""
         return common.page(self, request, selectors.list_rate_cards(), presenting.rate_card)
 
+    @ops.operation(schemas.RATE_CARD, body=RateCardSerializer, status=201)
     def post(self, request: Request) -> Response:
         """The next card."""
 

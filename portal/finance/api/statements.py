@@ -7,9 +7,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock, csv
 from portal.common.api import CREATED, check_if_match, etag, once
-from portal.finance import downloads, exports, months, presenting, selectors, services
+from portal.common.api_shapes import page
+from portal.finance import (
+    downloads,
+    exports,
+    months,
+    presenting,
+    schemas,
+    selectors,
+    services,
+    workbook,
+)
 from portal.finance.api import common
 from portal.finance.api.common import AnyRenderer, CsvRenderer, Strict
 from portal.finance.printing import CannotPrint
@@ -21,6 +32,14 @@ from portal.teams.middleware import access_of
 class StatementListView(APIView):
     """Statements the asker may see, newest month first."""
 
+    @ops.operation(
+        page(schemas.STATEMENT),
+        query=(
+            ops.text("month", "Such as 2026-11."),
+            ops.TEAM,
+            ops.word("revisions", ["1"], "Replaced ones as well."),
+        ),
+    )
     def get(self, request: Request) -> Response:
         """Filter by `month` (2026-11) and `team`; `revisions=1` shows replaced ones as well."""
         name = request.query_params.get("month", "")
@@ -41,6 +60,7 @@ class StatementDetailView(APIView):
 
     renderer_classes = [JSONRenderer, CsvRenderer]
 
+    @ops.operation(schemas.STATEMENT_IN_FULL, tagged=True, media=("application/json", "text/csv"))
     def get(self, request: Request, statement_id: int) -> HttpResponseBase:
         """As it stands; the ETag is its version."""
         detail = selectors.get_statement(statement_id=statement_id)
@@ -56,6 +76,7 @@ class StatementCsvView(APIView):
 
     renderer_classes = [CsvRenderer, JSONRenderer]
 
+    @ops.download("text/csv", tagged=True)
     def get(self, request: Request, statement_id: int) -> HttpResponseBase:
         """Words that never change, figures that are exact."""
         return _csv(selectors.get_statement(statement_id=statement_id))
@@ -66,6 +87,7 @@ class XlsxView(APIView):
 
     renderer_classes = [AnyRenderer, JSONRenderer]
 
+    @ops.download(workbook.MEDIA_TYPE)
     def get(self, request: Request, statement_id: int) -> HttpResponseBase:
         """In the asker's language."""
         return downloads.xlsx(statement_id)
@@ -76,6 +98,7 @@ class FocusView(APIView):
 
     renderer_classes = [CsvRenderer, JSONRenderer]
 
+    @ops.download("text/csv")
     def get(self, request: Request, statement_id: int) -> HttpResponseBase:
         """Its billed costs add up to what is to be paid, tax rows among them."""
         detail = selectors.get_statement(statement_id=statement_id)
@@ -87,6 +110,7 @@ class PdfView(APIView):
 
     renderer_classes = [AnyRenderer, JSONRenderer]
 
+    @ops.download("application/pdf", also=((202, "It is being laid out."),))
     def get(self, request: Request, statement_id: int) -> HttpResponseBase:
         """In the asker's language; 202 with Retry-After while it is being laid out."""
         row = downloads.printed(statement_id, now=clock.now())
@@ -100,6 +124,7 @@ class PdfView(APIView):
 class PaidView(APIView):
     """A final statement has been paid."""
 
+    @ops.operation(schemas.STATEMENT_IN_FULL, edits=True)
     def post(self, request: Request, statement_id: int) -> Response:
         """No body; If-Match with the version one saw. A repeat answers the same."""
 
@@ -136,6 +161,7 @@ class RevisionSerializer(Strict):
 class RevisionView(APIView):
     """The next revision of a final statement."""
 
+    @ops.operation(schemas.STATEMENT_IN_FULL, body=RevisionSerializer, status=201, edits=True)
     def post(self, request: Request, statement_id: int) -> Response:
         """`reason` and `corrections`; If-Match with the version one saw."""
 
@@ -169,6 +195,7 @@ class CommentSerializer(Strict):
 class CommentListView(APIView):
     """What was said about a statement and its lines."""
 
+    @ops.operation(page(schemas.REMARK))
     def get(self, request: Request, statement_id: int) -> Response:
         """Oldest first; revisions of a statement share them."""
         detail = selectors.get_statement(statement_id=statement_id)
@@ -176,6 +203,7 @@ class CommentListView(APIView):
         lines = {line.comment_key: line.id for line in detail.lines}
         return common.page(self, request, rows, lambda row: presenting.comment(row, lines))
 
+    @ops.operation(schemas.REMARKED, body=CommentSerializer, status=201)
     def post(self, request: Request, statement_id: int) -> Response:
         """`text`, and `line` by its id."""
 

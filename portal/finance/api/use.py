@@ -6,8 +6,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
-from portal.finance import presenting, selectors
+from portal.common.api_shapes import page
+from portal.finance import presenting, schemas, selectors
 from portal.finance.api import common
 from portal.inventory import parameters
 from portal.inventory.calendar import Period
@@ -21,6 +23,7 @@ LONGEST = timedelta(days=400)
 class LostListView(APIView):
     """GPU-time that came to nothing, by team and cause."""
 
+    @ops.operation(page(schemas.LOST), query=(ops.FROM, ops.TO))
     def get(self, request: Request) -> Response:
         """`from` and `to` bound when it ended, by default the last 31 days."""
         period = _period(request)
@@ -34,6 +37,7 @@ class LostListView(APIView):
 class JobCostListView(APIView):
     """Cost per completed job, by team and class."""
 
+    @ops.operation(page(schemas.JOB_COST), query=(ops.FROM, ops.TO))
     def get(self, request: Request) -> Response:
         """`from` and `to` bound when the jobs ended, by default the last 31 days."""
         period = _period(request)

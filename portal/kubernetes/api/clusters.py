@@ -4,11 +4,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.api import Paging
+from portal.common.api_shapes import page
 from portal.common.errors import Conflict
 from portal.inventory import parameters
-from portal.kubernetes import carrying, selectors, syncing, words
+from portal.kubernetes import carrying, schemas, selectors, syncing, words
 from portal.kubernetes.api import common
 from portal.kubernetes.api.common import Answer
 from portal.kubernetes.models import Ask, Drift, Stop, SyncState, SyncWrite, Verb
@@ -19,6 +21,7 @@ from portal.kubernetes.selectors import RayRow
 class ClusterListView(APIView):
     """Every cluster and how fresh what is known of it is."""
 
+    @ops.operation(page(schemas.CLUSTER))
     def get(self, request: Request) -> Response:
         """Ages are for the asker to work out: both times of each beat are given."""
         rows = selectors.list_clusters(real_now=clock.real_now())
@@ -28,6 +31,7 @@ class ClusterListView(APIView):
 class ClusterDetailView(APIView):
     """One cluster."""
 
+    @ops.operation(schemas.CLUSTER)
     def get(self, request: Request, cluster_id: int) -> Response:
         """As it stands now."""
         row = selectors.get_cluster(cluster_id=cluster_id, real_now=clock.real_now())
@@ -37,6 +41,15 @@ class ClusterDetailView(APIView):
 class DriftListView(APIView):
     """Fields of a cluster that are not as wanted."""
 
+    @ops.operation(
+        page(schemas.DRIFT),
+        query=(
+            ops.word("state", ["open", "closed"], "Closed ones instead of open ones."),
+            ops.word("sort_of", selectors.SORTS, "Only of this sort."),
+            ops.text("manager", "Who holds the field."),
+            ops.text("q", "Part of a name or field."),
+        ),
+    )
     def get(self, request: Request, cluster_id: int) -> Response:
         """Filter by `state` (open, closed), `sort_of`, `manager` and `q`."""
         common.known(cluster_id)
@@ -53,6 +66,10 @@ class DriftListView(APIView):
 class SyncListView(APIView):
     """The syncs of a cluster that wrote, were to write, or failed."""
 
+    @ops.operation(
+        page(schemas.SYNC),
+        query=(ops.word("state", SyncState.values, "Only in this state."),),
+    )
     def get(self, request: Request, cluster_id: int) -> Response:
         """Filter by `state`."""
         common.known(cluster_id)
@@ -64,6 +81,7 @@ class SyncListView(APIView):
 class SyncDetailView(APIView):
     """One sync with the fields it changed."""
 
+    @ops.operation(schemas.SYNC_IN_FULL, paged=True)
     def get(self, request: Request, run_id: int) -> Response:
         """The fields come in pages."""
         run = selectors.get_run(run_id=run_id)
@@ -85,6 +103,7 @@ class SyncDetailView(APIView):
 class RayListView(APIView):
     """Heads and worker groups of Ray clusters."""
 
+    @ops.operation(page(schemas.RAY))
     def get(self, request: Request, cluster_id: int) -> Response:
         """Those that count wrong first."""
         common.known(cluster_id)
@@ -95,6 +114,7 @@ class RayListView(APIView):
 class DryRunView(APIView):
     """What a sync would write now."""
 
+    @ops.operation(schemas.DRY_RUN, fails=(409,))
     def get(self, request: Request, cluster_id: int) -> Response:
         """The cluster is asked; nothing is written."""
         common.known(cluster_id)
@@ -128,6 +148,13 @@ class DryRunView(APIView):
 class AskListView(APIView):
     """What was asked of a cluster for its jobs."""
 
+    @ops.operation(
+        page(schemas.ASK),
+        query=(
+            ops.word("verb", Verb.values, "Only of this verb."),
+            ops.word("answer", ["refused"], "Only what was refused."),
+        ),
+    )
     def get(self, request: Request, cluster_id: int) -> Response:
         """Filter by `verb` and `answer` (refused)."""
         common.known(cluster_id)
@@ -142,6 +169,7 @@ class AskListView(APIView):
 class StopListView(APIView):
     """Jobs that make room now."""
 
+    @ops.operation(page(schemas.STOP))
     def get(self, request: Request, cluster_id: int) -> Response:
         """Longest first."""
         common.known(cluster_id)

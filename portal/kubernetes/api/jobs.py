@@ -6,9 +6,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.errors import Invalid
-from portal.kubernetes import composing, job_form, weighing
+from portal.kubernetes import composing, job_form, schemas, weighing
 from portal.kubernetes.api import common
 from portal.teams.middleware import access_of
 
@@ -16,6 +17,7 @@ from portal.teams.middleware import access_of
 class JobCheckView(APIView):
     """What would become of a job nobody has handed in, and the manifest to hand in."""
 
+    @ops.operation(schemas.JOB, body=schemas.JOB_BODY, looks=True)
     def post(self, request: Request) -> Response:
         """The fields of the page New job; what is left out is as the page begins. Writes nothing."""
         access, now = access_of(request._request), clock.now()

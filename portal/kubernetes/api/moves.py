@@ -5,17 +5,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from portal.common import api_operations as ops
 from portal.common import clock
 from portal.common.api import once
 from portal.common.errors import Invalid
 from portal.inventory.models import ClusterMode
-from portal.kubernetes import selectors, standing, taking, undoing
+from portal.kubernetes import schemas, selectors, standing, taking, undoing
 from portal.kubernetes.api import common
 
 
 class ModeView(APIView):
     """How much is done in a cluster."""
 
+    @ops.operation(schemas.CLUSTER, body=schemas.MODE_BODY)
     def post(self, request: Request, cluster_id: int) -> Response:
         """`was` (the mode the asker saw) and `mode`."""
 
@@ -35,6 +37,7 @@ class ModeView(APIView):
 class PauseView(APIView):
     """Let a sync rest."""
 
+    @ops.operation(schemas.CLUSTER, body=schemas.PAUSE_BODY)
     def post(self, request: Request, cluster_id: int) -> Response:
         """With a `reason`."""
 
@@ -53,6 +56,7 @@ class PauseView(APIView):
 class ResumeView(APIView):
     """Let a sync go on."""
 
+    @ops.operation(schemas.CLUSTER)
     def post(self, request: Request, cluster_id: int) -> Response:
         """No body."""
 
@@ -66,6 +70,7 @@ class ResumeView(APIView):
 class UndoView(APIView):
     """What an undo of the last sync would do, and the undo."""
 
+    @ops.operation(schemas.UNDO_LOOK, name="cluster-undo-preview", fails=(409,))
     def get(self, request: Request, cluster_id: int) -> Response:
         """The cluster is asked; nothing is written."""
         found = undoing.preview(cluster_id=cluster_id, now=clock.now())
@@ -84,6 +89,7 @@ class UndoView(APIView):
             }
         )  # fmt: skip
 
+    @ops.operation(schemas.SYNC, body=schemas.UNDO_BODY)
     def post(self, request: Request, cluster_id: int) -> Response:
         """`sync`: the one the asker saw. The cluster is written outside any transaction."""
         run_id = common.body(request).get("sync")
@@ -98,6 +104,7 @@ class UndoView(APIView):
 class TakeOverView(APIView):
     """Take a field back from whoever holds it."""
 
+    @ops.operation(schemas.CLUSTER)
     def post(self, request: Request, drift_id: int) -> Response:
         """No body. The cluster is written outside any transaction."""
         row = selectors.get_drift(drift_id=drift_id)
