@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from portal.inventory.models import Cluster
 from portal.kubernetes.port import Refused
+from tests.cluster import kubelet
 from tests.cluster.admitting import installed, ray
 from tests.cluster.kit import DEPLOY, Kit, kustomized, place, wait_for
 from tests.cluster.labs import Lab
 from tests.cluster.server import Server, assets
-from tests.cluster.worlds import PEOPLE, Team, World, clean, set_up_tenants
+from tests.cluster.worlds import A100, H100, NVIDIA, PEOPLE, Team, World, clean, set_up_tenants
 
 HERE = Path(__file__).parent
 MISSING = (
@@ -111,3 +113,11 @@ def admission(kit: Kit) -> Iterator[None]:
 def lab(admission: None, world: World) -> Lab:
     """Two teams in a cluster in admission mode."""
     return Lab(world)
+
+
+@pytest.fixture
+def cluster(world: World, vision: Team) -> Cluster:
+    """Two pools whose devices have the same name."""
+    kubelet.add_node(world.kit, "h100-a", {NVIDIA: 8}, H100)
+    kubelet.add_node(world.kit, "a100-a", {NVIDIA: 8}, A100)
+    return world.add()

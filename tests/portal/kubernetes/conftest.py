@@ -7,11 +7,12 @@ import pytest
 from django.test import override_settings
 
 from portal.common import clock
-from portal.inventory.models import Cluster
+from portal.inventory.models import Cluster, ClusterMode
 from portal.kubernetes import ports
 from portal.kubernetes.simulated.cluster import SimulatedCluster
 from portal.teams.models import Organisation
 from tests.portal.kubernetes import world
+from tests.portal.kubernetes.labs import Lab
 from tests.portal.kubernetes.test_syncing import a_tick, sync
 from tests.portal.kubernetes.world import START, minutes
 
@@ -39,3 +40,11 @@ def cluster(folder: Path, db: None) -> Iterator[Cluster]:
 @pytest.fixture
 def port(cluster: Cluster) -> SimulatedCluster:
     return ports.open_simulated(ports.simulated_file(cluster))
+
+
+@pytest.fixture
+def lab(folder: Path, db: None) -> Lab:
+    cluster, port = world.a_registered(folder, world.a_plan())
+    Cluster.objects.update(mode=ClusterMode.ADMISSION)
+    cluster.refresh_from_db()
+    return Lab(cluster, port)
