@@ -3,16 +3,26 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from django.db.models import Case, Q, When
+
 from portal.requests.models import Request, RequestState
 from portal.slas import services as slas
-from portal.slas import targets
-from portal.slas.selectors import Kept
+from portal.slas import tallying, targets
+from portal.slas.tallying import Kept, Waits
 from portal.slas.targets import SlaRow, Targets
 
 LOOKED_BACK = timedelta(days=1)
 """One answered since the last look is still found to have been late."""
 
 S = RequestState
+WAITS = Waits(
+    begun="submitted_at",
+    until=Case(When(state=S.SUBMITTED, then=None), default="decided_at"),
+    served=Q(state__in=[S.APPROVED, S.REJECTED]),
+    still=Q(state=S.SUBMITTED),
+    never=Q(state=S.EXPIRED),
+)
+"""A request waits until somebody settles it."""
 
 
 def list_kept(
@@ -23,16 +33,11 @@ def list_kept(
     One nobody has answered yet counts as late once it is; one that lapsed was never answered. One
     taken back before it was due, or that nobody has to agree to, counts neither way.
     """
-    counts: dict[int, list[int]] = {}
-    for sla, row, due in _promised(from_at, now, promised=promised):
-        found = counts.setdefault(sla.id, [0, 0, 0, 0])
-        until = _answered_at(row) or now
-        if until > due or row.state == S.EXPIRED:
-            found[1] += 1
-            found[2] += row.state == S.SUBMITTED
-        else:
-            found[0 if row.state in (S.APPROVED, S.REJECTED) else 3] += 1
-    return {sla_id: Kept(*found) for sla_id, found in counts.items()}
+    found = promised or targets.get_targets(now=now, from_at=from_at)
+    asked = Request.objects.filter(approvals_needed__gt=0)
+    return tallying.tally(
+        asked, WAITS, found, lambda sla: sla.answer_seconds, from_at=from_at, now=now
+    )
 
 
 def note_late(*, now: datetime) -> int:
@@ -52,21 +57,16 @@ def note_late(*, now: datetime) -> int:
 def _promised(
     from_at: datetime,
     now: datetime,
-    since: datetime | None = None,
-    promised: Targets | None = None,
+    since: datetime,
 ) -> Iterator[tuple[SlaRow, Request, datetime]]:
-    """Requests with the promise they came under and when an answer is due.
-
-    With `since` only those open, or answered later than that.
-    """
-    found = promised or targets.get_targets(now=now, from_at=from_at)
+    """Requests open, or answered later than `since`: the promise they came under, and when due."""
+    found = targets.get_targets(now=now, from_at=from_at)
     if not found.rows:
         return
     rows = Request.objects.filter(
         submitted_at__gte=from_at, submitted_at__lt=now, approvals_needed__gt=0
     )
-    if since is not None:
-        rows = rows.filter(state=S.SUBMITTED) | rows.filter(decided_at__gt=since)
+    rows = rows.filter(state=S.SUBMITTED) | rows.filter(decided_at__gt=since)
     columns = ("id", "state", "team_id", "pool_id", "submitted_at", "decided_at")
     for row in rows.only(*columns):
         if row.submitted_at is None:

@@ -21,7 +21,7 @@ from portal.requests.forms import moment
 from portal.slas import selectors as slas
 from portal.slas import targets
 from portal.slas.models import Breach, BreachKind
-from portal.slas.selectors import NOTHING, Kept
+from portal.slas.tallying import NOTHING, Kept
 from portal.slas.targets import SlaRow
 from portal.teams.selectors import TeamRow, Tree
 

@@ -1,41 +1,37 @@
 """Reads of tiers, promises, how often they were kept, and what was not."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Iterable
+from datetime import datetime
 
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from portal.common.errors import Missing
-from portal.slas import targets
+from portal.slas import tallying, targets
 from portal.slas.models import Breach, Sla, Tier
+from portal.slas.tallying import NOTHING, Kept, Waits
 from portal.slas.targets import SlaRow, Targets
 from portal.workloads.models import Workload
 
-SECOND = timedelta(seconds=1)
+WAITS = Waits(
+    begun="submitted_at",
+    until=Coalesce("scheduled_at", "ended_at"),
+    served=Q(scheduled_at__isnull=False),
+    still=Q(scheduled_at__isnull=True, ended_at__isnull=True),
+)
+"""A job waits until it starts, or ends without having started."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """How often a promise was kept in a period.
-
-    `missed` counts those that still wait beyond the target, `still_late` how many of them do;
-    `undecided` wait within it yet, or ended within it unserved, and count neither way.
-    """
-
-    met: int
-    missed: int
-    still_late: int
-    undecided: int
-
-    @property
-    def permille(self) -> int | None:
-        """Parts in a thousand that were kept, rounded down; None where nothing is decided."""
-        decided = self.met + self.missed
-        return self.met * 1000 // decided if decided else None
-
-
-NOTHING = Kept(0, 0, 0, 0)
+__all__ = [
+    "NOTHING",
+    "Kept",
+    "count_within",
+    "get_breach",
+    "list_kept",
+    "list_slas",
+    "list_tiers",
+    "query_breaches",
+]
 
 
 def list_tiers() -> list[Tier]:
@@ -56,58 +52,23 @@ def list_slas(*, at: datetime | None = None, team_ids: Iterable[int] | None = No
 def list_kept(
     *, from_at: datetime, now: datetime, promised: Targets | None = None
 ) -> dict[int, Kept]:
-    """By promise, how often jobs submitted from `from_at` on started in time: one pass.
+    """By promise, how often jobs submitted from `from_at` on started in time: one query.
 
     `promised` are the promises since then, where they have been read already.
     """
-    counts: dict[int, list[int]] = {}
-    found_targets = promised or targets.get_targets(now=now, from_at=from_at)
-    for sla, until, due, started in _waits(found_targets, from_at, now):
-        found = counts.setdefault(sla.id, [0, 0, 0, 0])
-        _count(found, until, due, now, started=started)
-    return {sla_id: Kept(*found) for sla_id, found in counts.items()}
-
-
-def _waits(
-    found: Targets, from_at: datetime, now: datetime
-) -> Iterator[tuple[SlaRow, datetime, datetime, bool]]:
-    """Each job's promise, until when it waited, when it should have started, and if it did."""
-    if not found.rows:
-        return
-    jobs = Workload.objects.filter(
-        submitted_at__gte=from_at, submitted_at__lt=now, team__isnull=False
+    found = promised or targets.get_targets(now=now, from_at=from_at)
+    jobs = Workload.objects.filter(team__isnull=False)
+    return tallying.tally(
+        jobs, WAITS, found, lambda sla: sla.target_wait_seconds, from_at=from_at, now=now
     )
-    columns = ("team_id", "pool_id", "submitted_at", "scheduled_at", "ended_at")
-    for team_id, pool_id, submitted, scheduled, ended in jobs.values_list(*columns):
-        sla = None if team_id is None else found.of(team_id, pool_id, submitted)
-        if sla is not None:
-            due = submitted + sla.target_wait_seconds * SECOND
-            yield sla, scheduled or ended or now, due, scheduled is not None
 
 
 def count_within(
     *, team_id: int, pool_id: int, seconds: int, from_at: datetime, now: datetime
 ) -> Kept:
     """How often a target would have been kept by a team's jobs submitted from `from_at` on."""
-    jobs = Workload.objects.filter(
-        submitted_at__gte=from_at, submitted_at__lt=now, team_id=team_id, pool_id=pool_id
-    )
-    counts = [0, 0, 0, 0]
-    for submitted, scheduled, ended in jobs.values_list("submitted_at", "scheduled_at", "ended_at"):
-        until, due = scheduled or ended or now, submitted + seconds * SECOND
-        _count(counts, until, due, now, started=scheduled is not None)
-    return Kept(*counts)
-
-
-def _count(
-    counts: list[int], until: datetime, due: datetime, now: datetime, *, started: bool
-) -> None:
-    """Count one job among those met, missed, still late and undecided."""
-    if until > due:
-        counts[1] += 1
-        counts[2] += not started and until == now
-    else:
-        counts[0 if started else 3] += 1
+    jobs = Workload.objects.filter(team_id=team_id, pool_id=pool_id)
+    return tallying.count(jobs, WAITS, seconds, from_at=from_at, now=now)
 
 
 def query_breaches(

@@ -1,6 +1,6 @@
 """Which promise holds for whom at an instant: a team's own, or that of a team above it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -52,6 +52,11 @@ class Targets:
         if known is None:
             known = self._near[team_id, pool_id] = self._nearest(team_id, pool_id)
         return next((row for row in known if row.holds_at(at)), None)
+
+    def each(self) -> Iterator[SlaRow]:
+        """Every promise."""
+        for rows in self.rows.values():
+            yield from rows
 
     def _nearest(self, team_id: int, pool_id: int | None) -> list[SlaRow]:
         """The promises of a team and of those above it, in the order in which they count."""

@@ -139,6 +139,31 @@ def test_attainment_counts_those_still_waiting(now: datetime) -> None:
     assert kept.permille == 250
 
 
+def test_each_job_counts_under_the_promise_of_its_moment_and_its_nearest_team(
+    now: datetime,
+) -> None:
+    """A branch's promise, replaced on the fifth day by a stricter one; a team's own for one pool."""
+    branch, pool, other = builders.a_team("research"), builders.a_pool(), builders.a_pool("t4")
+    team = builders.a_team("vision", branch)
+    lax, strict = a_tier("lax", minutes=60), a_tier("strict")
+    first = Sla.objects.create(
+        team=branch, tier=lax, valid_from=now - 10 * DAY, valid_to=now - 5 * DAY, created_at=now
+    )
+    second = Sla.objects.create(team=branch, tier=strict, valid_from=now - 5 * DAY, created_at=now)
+    own = Sla.objects.create(
+        team=team, pool=other, tier=strict, valid_from=now - 8 * DAY, created_at=now
+    )
+    waited = 45 * MINUTE
+    for number, (days, where) in enumerate(
+        [(12, pool), (7, pool), (6, other), (5, pool), (4, pool), (9, other)]
+    ):
+        begun = now - days * DAY
+        a_job(team, where, begun, f"job-{number}", started=begun + waited)
+    kept = selectors.list_kept(from_at=now - 30 * DAY, now=now)
+    counted = {sla_id: (row.met, row.missed) for sla_id, row in kept.items()}
+    assert counted == {first.pk: (2, 0), second.pk: (0, 2), own.pk: (0, 1)}
+
+
 def test_nothing_decided_is_no_attainment() -> None:
     assert selectors.NOTHING.permille is None
 
