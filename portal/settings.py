@@ -257,6 +257,7 @@ SPECTACULAR_SETTINGS = {"OAS_VERSION": "3.1.0", "COMPONENT_SPLIT_REQUEST": True}
 DJANGO_TABLES2_TEMPLATE = "common/table.html"
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
+DATA_UPLOAD_MAX_NUMBER_FILES = 0  # no page takes a file, so none is read, let alone kept
 TICK_SECONDS = env.whole("EVENSHARE_TICK_SECONDS", 15)
 LEASE_SECONDS = env.whole("EVENSHARE_LEASE_SECONDS", 60)
 # How many writes to one cluster may be on their way at once.

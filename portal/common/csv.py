@@ -6,6 +6,7 @@ an apostrophe before it; plain numbers stay numbers. The byte-order mark makes K
 
 import csv
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -15,6 +16,8 @@ from django.utils import timezone, translation
 
 _DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _CHUNK = 500
+_UNPLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+"""What a download's name is rid of: it may hold a name somebody wrote."""
 
 
 class _Echo:
@@ -45,7 +48,8 @@ def response(filename: str, rows: Iterable[Sequence[object]]) -> StreamingHttpRe
     answer = StreamingHttpResponse(
         _lines(rows, language, str(zone)), content_type="text/csv; charset=utf-8"
     )
-    answer["Content-Disposition"] = f'attachment; filename="{filename}.csv"'
+    plain = _UNPLAIN.sub("-", filename).strip("-.") or "table"
+    answer["Content-Disposition"] = f'attachment; filename="{plain}.csv"'
     return answer
 
 

@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -109,10 +110,17 @@ def undo(request: HttpRequest, quota_id: int) -> HttpResponse:
         raise Http404 from None
     except Refusal as refusal:
         messages.error(request, str(refusal.message))
-        return HttpResponseRedirect(request.META.get("HTTP_REFERER") or reverse("requests:quotas"))
+        return HttpResponseRedirect(_back(request))
     messages.success(request, _("Taken back: the figures from before hold again."))
     where = [rows[0].team_id, rows[0].pool_id]
     return HttpResponseRedirect(reverse("requests:quota-history", args=where))
+
+
+def _back(request: HttpRequest) -> str:
+    """The page one came from, where it is one of ours."""
+    page = request.headers.get("Referer", "")
+    ours = url_has_allowed_host_and_scheme(page, allowed_hosts={request.get_host()})
+    return page if ours else reverse("requests:quotas")
 
 
 def _pool(pool_id: int) -> PoolRow:
