@@ -295,7 +295,8 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900}
-CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat")
+# Beat keeps no file, which a full disk could take from it: what is due stands in rows.
+CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_TIMEZONE = "UTC"
 
 # Nothing is sent where no server is named.
