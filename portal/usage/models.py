@@ -160,11 +160,11 @@ class MeasuredUse(models.Model):
 class Monitoring(models.Model):
     """The Prometheus that scrapes a cluster's dcgm-exporters, and up to when it was read.
 
-    `token` is sealed. `pods` is how many pods its last answer named, ours or not.
+    Without an address the cluster is simulated, and so is what it measures. `token` is sealed. `pods` is how many pods its last answer named, ours or not.
     """
 
     cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, related_name="monitoring")
-    address = models.CharField(max_length=400)
+    address = models.CharField(max_length=400, blank=True)
     selector = models.CharField(max_length=400, blank=True, help_text='such as cluster="seoul-1"')
     token = models.TextField(blank=True)
     read_until = models.DateTimeField(null=True)

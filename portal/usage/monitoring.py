@@ -4,15 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from portal.common import audit, sealing
 from portal.common.errors import Missing
-from portal.inventory.models import Cluster
-from portal.usage import measuring, prometheus, services
+from portal.inventory.models import Cluster, ClusterKind
+from portal.usage import measuring, prometheus, services, simulated
 from portal.usage.appending import hour_of
 from portal.usage.models import Monitoring
-from portal.usage.prometheus import Source, Unanswered
+from portal.usage.prometheus import Series, Source, Unanswered
 from portal.usage.rollups import HOUR
 
 SEALED = "prometheus token"
@@ -91,13 +92,21 @@ def set_monitoring(
     )  # fmt: skip
 
 
+def due() -> list[int]:
+    """Clusters that are measured: those with a Prometheus, and those that are simulated."""
+    watched = Q(monitoring__isnull=False) | Q(kind=ClusterKind.SIMULATED)
+    return list(Cluster.objects.filter(watched).values_list("pk", flat=True))
+
+
 def read_due(*, cluster_id: int, now: datetime) -> int:
     """Read the hours that are over and not read, and the day before them anew.
 
     Returns how many measurements were new. Where nobody answers, nothing is skipped: the next
-    call begins at the same hour.
+    call begins at the same hour. A simulated cluster needs nobody to be set.
     """
     row = Monitoring.objects.filter(cluster_id=cluster_id).first()
+    if row is None and Cluster.objects.filter(pk=cluster_id, kind=ClusterKind.SIMULATED).exists():
+        row = Monitoring.objects.create(cluster_id=cluster_id, changed_at=now)
     last = hour_of(now - SETTLED)
     if row is None or (row.read_until is not None and row.read_until >= last):
         return 0
@@ -117,7 +126,7 @@ def read_hours(*, cluster_id: int, from_at: datetime, to_at: datetime, now: date
     while since + HOUR <= to_at:
         until = min(since + AT_ONCE, hour_of(to_at))
         try:
-            series = prometheus.read(_source(row), since, until)
+            series = _series(row, since, until)
         except Unanswered as fault:
             Monitoring.objects.filter(pk=row.pk).update(last_error=str(fault))
             return noted
@@ -129,19 +138,26 @@ def read_hours(*, cluster_id: int, from_at: datetime, to_at: datetime, now: date
 @transaction.atomic
 def _note(
     row: Monitoring,
-    series: list[prometheus.Series],
+    series: list[Series],
     since: datetime,
     until: datetime,
     now: datetime,
 ) -> int:
     found = measuring.work_out(row.cluster_id, series, since, until)
     new = measuring.news(found)
-    services.note_measured(measurements=new, source="prometheus", now=now)
+    source = "prometheus" if row.address else "simulated"
+    services.note_measured(measurements=new, source=source, now=now)
     Monitoring.objects.filter(pk=row.pk).update(
         read_at=now, last_error="", pods=len({(one.namespace, one.pod) for one in series}),
         read_until=max(until, row.read_until or until),
     )  # fmt: skip
     return len(new)
+
+
+def _series(row: Monitoring, since: datetime, until: datetime) -> list[Series]:
+    if not row.address:
+        return simulated.read(row.cluster_id, since, until)
+    return prometheus.read(_source(row), since, until)
 
 
 def _source(row: Monitoring) -> Source:

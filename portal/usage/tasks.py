@@ -5,13 +5,12 @@ from django.conf import settings
 
 from portal.common import clock, leases
 from portal.usage import monitoring
-from portal.usage.models import Monitoring
 
 
 @shared_task(name="usage.measure")
 def measure(**_: object) -> None:
-    """Ask for a reading of every cluster that has a monitoring."""
-    for cluster_id in Monitoring.objects.values_list("cluster_id", flat=True):
+    """Ask for a reading of every cluster that is measured."""
+    for cluster_id in monitoring.due():
         measure_cluster.apply_async(
             kwargs={"cluster_id": cluster_id}, expires=settings.CHORE_SECONDS
         )

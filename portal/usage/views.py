@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from portal.common import clock
 from portal.common.errors import Refusal
 from portal.common.forms import add_refusal
-from portal.inventory.models import Cluster
+from portal.inventory.models import Cluster, ClusterKind
 from portal.teams.middleware import access_of
 from portal.teams.models import User
 from portal.teams.permissions import DECIDE
@@ -47,6 +47,7 @@ def of_cluster(request: HttpRequest, cluster_id: int) -> HttpResponse:
         "cluster": cluster,
         "row": row,
         "form": form,
+        "simulated": cluster.kind == ClusterKind.SIMULATED and not (row and row.address),
         "may_set": access_of(request).holds(DECIDE),
         "hours": measuring.hours_measured(cluster_id, last - SHOWN, last),
         "as_of": now,

@@ -300,3 +300,16 @@ def test_a_first_reading_goes_back_a_day_and_no_reading_goes_back_further_than_i
 
 def _first(prometheus: Answering) -> datetime:
     return datetime.fromtimestamp(min(int(one["start"][0]) for one in prometheus.asked), UTC)
+
+
+def test_a_simulated_cluster_measures_itself_the_same_each_time(pool: Pool) -> None:
+    job = a_job(pool)
+    assert monitoring.due() == [pool.cluster_id]
+    assert measure(pool) == 1
+    (first,) = MeasuredUse.objects.filter(workload_id=job.pk)
+    assert first.source == "simulated"
+    assert HOUR // 2 < first.measured_milli_seconds <= HOUR
+    again = monitoring.read_hours(
+        cluster_id=pool.cluster_id, from_at=NOON, to_at=NOON + timedelta(hours=1), now=NOON
+    )
+    assert again == 0
