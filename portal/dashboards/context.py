@@ -25,25 +25,59 @@ from portal.teams import permissions
 from portal.teams.middleware import access_of, rule_for
 from portal.teams.permissions import Verdict
 
-PAGES = (
-    ("dashboards:home", gettext_lazy("Home")),
-    ("notifications:inbox", gettext_lazy("Inbox")),
-    ("requests:reserve", gettext_lazy("Reserve")),
-    ("requests:list", gettext_lazy("Requests")),
-    ("kubernetes:new-job", gettext_lazy("New job")),
-    ("dashboards:queue", gettext_lazy("Queue")),
-    ("dashboards:capacity", gettext_lazy("Capacity")),
-    ("requests:maintenance", gettext_lazy("Maintenance")),
-    ("requests:quotas", gettext_lazy("Quotas")),
-    ("requests:slas", gettext_lazy("SLAs")),
-    ("requests:rules", gettext_lazy("Rules")),
-    ("finance:costs", gettext_lazy("Costs")),
-    ("kubernetes:clusters", gettext_lazy("Clusters")),
-    ("teams:people", gettext_lazy("People")),
-    ("dashboards:audit", gettext_lazy("Audit")),
-    ("admin:index", gettext_lazy("Admin")),
+SECTIONS = (
+    (
+        "",
+        (
+            ("dashboards:home", gettext_lazy("Home")),
+            ("notifications:inbox", gettext_lazy("Inbox")),
+        ),
+    ),
+    (
+        gettext_lazy("Work"),
+        (
+            ("kubernetes:new-job", gettext_lazy("New job")),
+            ("dashboards:queue", gettext_lazy("Queue")),
+            ("requests:reserve", gettext_lazy("Reserve")),
+            ("requests:list", gettext_lazy("Requests")),
+        ),
+    ),
+    (
+        gettext_lazy("Overview"),
+        (
+            ("dashboards:capacity", gettext_lazy("Capacity")),
+            ("dashboards:fairness", gettext_lazy("Fairness")),
+            ("requests:slas", gettext_lazy("SLAs")),
+        ),
+    ),
+    (
+        gettext_lazy("Plan"),
+        (
+            ("requests:quotas", gettext_lazy("Quotas")),
+            ("requests:maintenance", gettext_lazy("Maintenance")),
+            ("scheduling:policy", gettext_lazy("Policy")),
+            ("studies:list", gettext_lazy("What-if lab")),
+            ("requests:rules", gettext_lazy("Rules")),
+        ),
+    ),
+    (
+        gettext_lazy("Use and money"),
+        (
+            ("dashboards:usage", gettext_lazy("Usage")),
+            ("finance:costs", gettext_lazy("Costs")),
+        ),
+    ),
+    (
+        gettext_lazy("Administration"),
+        (
+            ("kubernetes:clusters", gettext_lazy("Clusters")),
+            ("teams:people", gettext_lazy("People")),
+            ("dashboards:audit", gettext_lazy("Audit")),
+            ("admin:index", gettext_lazy("Admin")),
+        ),
+    ),
 )
-APART = "admin:index"
+"""The pages by what one comes for. A page that is not there yet, or not for the reader, is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +87,16 @@ class NavItem:
     url: str
     label: str
     current: bool
-    apart: bool
     count: int = 0
     count_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NavSection:
+    """Pages that belong together."""
+
+    label: str
+    items: tuple[NavItem, ...]
 
 
 class Frame:
@@ -67,11 +108,15 @@ class Frame:
         self._request = request
 
     @cached_property
-    def items(self) -> list[NavItem]:
+    def sections(self) -> list[NavSection]:
         """The pages this person may open."""
-        return [item for name, label in PAGES if (item := self._item(name, str(label)))]
+        found = (
+            (label, tuple(item for page in pages if (item := self._item(*page))))
+            for label, pages in SECTIONS
+        )
+        return [NavSection(str(label), items) for label, items in found if items]
 
-    def _item(self, name: str, label: str) -> NavItem | None:
+    def _item(self, name: str, label: object) -> NavItem | None:
         verdict = permissions.decide(
             rule_for(name), access_of(self._request), writes=False, kwargs={}
         )
@@ -84,7 +129,7 @@ class Frame:
         here = self._request.path
         current = here == url if name == "dashboards:home" else here.startswith(url)
         count, text = self._count(name)
-        return NavItem(url, label, current, name == APART, count, text % {"count": count})
+        return NavItem(url, str(label), current, count, text % {"count": count})
 
     def _count(self, name: str) -> tuple[int, str]:
         """The number beside a page, and what it counts in words."""

@@ -109,7 +109,7 @@ def test_navigation_shows_only_what_the_role_opens(world: World) -> None:
         client = Client()
         client.force_login(world.people[who])
         body = client.get("/").content.decode()
-        nav = body[body.index('<ul class="nav">') : body.index("</ul>", body.index("<nav"))]
+        nav = body[body.index("<nav") : body.index("</nav>")]
         return set(re.findall(r'href="([^"]+)"', nav))
 
     assert "/admin/" in links("admin")
