@@ -30,6 +30,7 @@ class _Table:
         self.plain: Bools = np.zeros(size, dtype=np.bool_)
         self.changes = -1
         self.takes = 0
+        self.versions: list[int] = []
 
 
 class Finder:
@@ -71,22 +72,34 @@ class Finder:
     def _refresh(self, table: _Table) -> None:
         """Bring the rows of nodes that changed up to date."""
         changed, taken = self._nodes.changed, self._timeline.taken
+        versions = self._nodes.versions
         if table.changes < 0:
             news = set(range(self._low, self._low + self._size))
+            table.versions = list(versions)
         elif table.changes == len(changed) and table.takes == len(taken):
             return
         else:
-            news = {*changed[table.changes :], *taken[table.takes :]}
+            news = {
+                node
+                for node in set(changed[table.changes :])
+                if versions[node] != table.versions[node]
+            }
+            news.update(taken[table.takes :])
         table.changes, table.takes = len(changed), len(taken)
         for node in news:
             row = node - self._low
             if 0 <= row < self._size:
-                profile = self._timeline.profile(node, self._exempt)
-                times, units = profile.devices_by_step()
-                if table.need is not None:
-                    units = profile.tasks_by_step(table.need)
-                table.holes.set_row(row, times, units)
-                table.plain[row] = profile.is_plain if table.need is None else not profile.has_rows
+                self._read(table, row)
+
+    def _read(self, table: _Table, row: int) -> None:
+        node = self._low + row
+        profile = self._timeline.profile(node, self._exempt)
+        times, units = profile.devices_by_step()
+        if table.need is not None:
+            units = profile.tasks_by_step(table.need)
+        table.versions[node] = self._nodes.versions[node]
+        table.holes.set_row(row, times, units)
+        table.plain[row] = profile.is_plain if table.need is None else not profile.has_rows
 
     def _able(self, need: Need, duration: int) -> Bools:
         """Return which nodes may be used at all for so long."""

@@ -73,7 +73,7 @@ class Holes:
 
         And all nodes of which that is true. Only able nodes count; all do without a list.
         """
-        begins, _, nodes = self._ending(level, after, duration, able)
+        begins, _, nodes = self._ending(slice(level - 1, level), after, duration, able)
         opens = np.maximum(self._open[level - 1], after)
         if able is not None:
             opens[~able] = _NEVER
@@ -89,7 +89,7 @@ class Holes:
         self, level: int, after: int, duration: int, able: Bools | None
     ) -> tuple[Ints, Ints]:
         """Return all moments from which on so many units are free for so long, and the nodes."""
-        begins, _, nodes = self._ending(level, after, duration, able)
+        begins, _, nodes = self._ending(slice(level - 1, level), after, duration, able)
         opens = np.maximum(self._open[level - 1], after)
         ever = opens < _NEVER if able is None else able & (opens < _NEVER)
         return (
@@ -98,18 +98,18 @@ class Holes:
         )
 
     def _ending(
-        self, level: int, after: int, duration: int, able: Bools | None
+        self, levels: slice, after: int, duration: int, able: Bools | None
     ) -> tuple[Ints, Ints, Ints]:
         """Return first and last moments to begin in each hole that ends, and the nodes.
 
         Most nodes have no hole that is long enough and are not looked into.
         """
-        rows = np.flatnonzero(self._longest[level - 1] >= duration)
-        length, begin = self._length[level - 1, rows].ravel(), self._begin[level - 1, rows].ravel()
-        where = np.flatnonzero(length >= duration)
-        begins = begin[where]
-        lasts = begins + (length[where] - duration)
-        nodes = rows[where // self._width]
+        places, rows = np.nonzero(self._longest[levels] >= duration)
+        length, begin = self._length[levels][places, rows], self._begin[levels][places, rows]
+        lines, columns = np.nonzero(length >= duration)
+        begins = begin[lines, columns]
+        lasts = begins + (length[lines, columns] - duration)
+        nodes = rows[lines]
         fits = lasts >= after
         if able is not None:
             fits &= able[nodes]
@@ -154,11 +154,8 @@ class Holes:
         until = latest = _NEVER - 1
         if np.count_nonzero(opens < _NEVER) >= least:
             until = int(np.partition(opens, least - 1, axis=None)[least - 1])
-        ending = [
-            self._ending(level, after, duration, able)
-            for level in range(unit, last_level + 1, unit)
-        ]
-        begins, lasts, nodes = (np.concatenate(part) for part in zip(*ending, strict=True))
+        levels = slice(unit - 1, last_level, unit)
+        begins, lasts, nodes = self._ending(levels, after, duration, able)
         since = after - 1
         for limit in (until, latest):
             soon = begins <= limit

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scheduler_core.backfill.allowance import Allowance, Terms
+from scheduler_core.backfill.clearing import Clearing
 from scheduler_core.backfill.profile import Change
 from scheduler_core.backfill.reservations import block, of_pool
 from scheduler_core.backfill.steps import FOREVER
@@ -101,6 +102,12 @@ class Horizon:
         exempt = self.exempt(workload, pool, workload.gpu_milli, self._state.now, guaranteed)
         need = self._state.shape(workload).need
         return timeline.tasks_now(pool, need, _duration(workload), exempt)
+
+    def clearing(self, workload: Workload, pool: int, guaranteed: bool) -> Clearing:
+        """Return what of the same comes to be when running work is imagined away."""
+        exempt = self.exempt(workload, pool, workload.gpu_milli, self._state.now, guaranteed)
+        need = self._state.shape(workload).need
+        return Clearing(self._nodes[guaranteed], pool, need, _duration(workload), exempt)
 
     def allows_now(self, workload: Workload, pool: int, milli: int, guaranteed: bool) -> bool:
         """Tell whether quotas allow the ask now for its whole duration, beside earlier plans."""

@@ -63,6 +63,16 @@ class Profile:
         self._spare_cpu = amount.cpu_milli - rates[0] * whole
         self._spare_memory = amount.memory_mib - rates[1] * whole
 
+    def copy(self) -> "Profile":
+        """Return a profile of its own that says the same."""
+        new = Profile.__new__(Profile)
+        new._times, new._whole = self._times[:], self._whole[:]
+        new._cpu, new._memory = self._cpu[:], self._memory[:]
+        new._rows = None if self._rows is None else [row[:] for row in self._rows]
+        new._rates = self._rates
+        new._spare_cpu, new._spare_memory = self._spare_cpu, self._spare_memory
+        return new
+
     @property
     def is_plain(self) -> bool:
         """Tell whether devices alone decide."""

@@ -8,6 +8,7 @@ from scheduler_core.explain import Explainer, Note
 from scheduler_core.model import Preempted, Workload
 from scheduler_core.ordering import Order, Queue
 from scheduler_core.placement import Placement, fit
+from scheduler_core.planner.tryout import Tryout
 from scheduler_core.reclaim import Board, Gate, Reclaim, Taken, kind_of
 from scheduler_core.scratch import Held, Rules, Spot, State
 
@@ -207,7 +208,7 @@ class Walk:
             for held in promised:
                 state.release(held)
             taken = search.find(
-                partial(self._fits, workload, pool), partial(self._gate, workload, planned)
+                Tryout(state, self._horizon, workload, pool), partial(self._gate, workload, planned)
             )
             if taken is not None:
                 after = [held.workload.id for held in promised]
@@ -218,9 +219,6 @@ class Walk:
 
     def _planned_for_gate(self, workload: Workload) -> Planned | None:
         return self._earliest(workload) if self._policy.preemption.cost_gate else None
-
-    def _fits(self, workload: Workload, pool: int) -> bool:
-        return self._spots(workload, pool) is not None
 
     def _gate(self, workload: Workload, planned: Planned | None) -> Gate:
         preemption = self._policy.preemption

@@ -1,7 +1,8 @@
 """The search for victims: team by team, then put back what was not needed."""
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from scheduler_core.model import Workload
 from scheduler_core.ordering import Order
@@ -11,7 +12,22 @@ from scheduler_core.reclaim.victims import Claim, Victim, in_order, is_protected
 from scheduler_core.resources import Amount
 from scheduler_core.scratch import Held, Rules, State
 
-Fits = Callable[[], bool]
+
+class Trial(Protocol):
+    """Tells whether the workload fits while work is imagined away."""
+
+    def leave(self, held: Held, left: Held | None) -> None:
+        """Imagine the work away, all but what is left of it."""
+        ...
+
+    def come_back(self, held: Held, left: Held | None) -> None:
+        """Take that back."""
+        ...
+
+    def fits(self) -> bool:
+        """Tell whether the workload would start now."""
+        ...
+
 
 Branches = tuple[int, int]
 """The children of the lowest common ancestor: on the preemptor's side, and on the other."""
@@ -89,6 +105,7 @@ class Reclaim:
         self._members: dict[Branches, list[int]] = {}
         self._passed_over: dict[int, Stamp] = {}
         self._spent: dict[Branches, Stamp] = {}
+        self._exhausted: set[int] = set()
 
     def is_hopeless(self) -> bool:
         """Tell from a few sums that no victims can be found, so that `find` need not try."""
@@ -129,22 +146,25 @@ class Reclaim:
             for held in own.values()
         )
 
-    def find(self, fits: Fits, gate: Callable[[], Gate]) -> Taken | None:
+    def find(self, trial: Trial, gate: Callable[[], Gate]) -> Taken | None:
         """Stop victims until the workload fits; None if the rules do not let it."""
         if self.is_hopeless():
             return None
         shares = self._shares()
-        if not self._search(fits):
+        self._trial = trial
+        if not self._search(trial.fits):
             if not (self._removed or self.within or self._claim.hurried):
                 self._board.note_barren(self._place, shares)
             return None
-        self._put_back(fits)
+        self._put_back(trial.fits)
         lost = sum(removal.victim.lost for removal in self._removed)
         allowed = Gate(None, None) if self.within else gate()
         if not allowed.passes(lost):
             most = [one for one in (allowed.benefit, allowed.budget) if one is not None]
             self.refused = (lost, min(most))
             return None
+        for removal in self._removed:
+            self._state.vacate(removal.victim.held, removal.left)
         why = "reclaim_guaranteed" if self.within else "fair_share"
         return Taken(self._merged(), why, lost)
 
@@ -156,7 +176,7 @@ class Reclaim:
         own = self._book.own[self._team].gpu_milli + self._ask.gpu_milli
         return self.within and own > self._book.terms.guaranteed[self._team]
 
-    def _search(self, fits: Fits) -> bool:
+    def _search(self, fits: Callable[[], bool]) -> bool:
         strategies = self._state.policy.preemption.strategies
         if self.within or "final" in strategies:
             while (victim := self._next("within" if self.within else "final")) is not None:
@@ -181,27 +201,22 @@ class Reclaim:
         and so is a branch whose teams all are.
         """
         for stamps in self._turns(rule):
-            for team in self._teams_of(stamps):
-                stamp = stamps[self._branches(team)]
+            for team, stamp in self._teams_of(stamps):
                 if team in done or self._passed_over.get(team) == stamp:
                     continue
-                victim = self._first(team, stamp) if self._team_may_lose(team, stamp) else None
+                victim = self._first(team, stamp)
                 if victim is not None:
                     return victim
                 self._passed_over[team] = stamp
             self._spent.update(stamps)
         return None
 
-    def _team_may_lose(self, team: int, stamp: Stamp) -> bool:
-        """Tell whether anything of the team may go, before its victims are looked at."""
-        if team == self._team:
-            return True
-        if not self._book.is_above(team) or not self._branch_is_above(self._branches(team)[1]):
-            return False
-        rule, mine, before = stamp
+    def _may_lose(self, stamp: Stamp) -> bool:
+        """Tell whether anything of another branch may go, before its teams are looked at."""
+        rule, mine, share = stamp
         if rule == "within":
             return True
-        return mine < before if rule == "initial" else mine <= before
+        return mine < share if rule == "initial" else mine <= share
 
     def _first(self, team: int, stamp: Stamp) -> Victim | None:
         """Return the first of the team's work that may go now, if something of the team may.
@@ -210,8 +225,11 @@ class Reclaim:
         """
         rule, mine, share = stamp
         victims = self._covered(team)
+        if not victims:
+            self._exhausted.add(team)
+            return None
         if team == self._team or rule != "final":
-            return victims[0] if victims else None
+            return victims[0]
         verdicts = self._verdicts.setdefault((self._branches(team)[1], mine, share), {})
         for victim in victims:
             if victim.less not in verdicts:
@@ -233,33 +251,41 @@ class Reclaim:
         """Yield the branches by share, highest first, those of one share together.
 
         All teams of a branch have its share, so that a few branches are ranked, not all teams;
-        within its guarantee the own team comes last. Taking work away puts no team above its
-        entitlement, so the branches stay those of the first removal.
+        within its guarantee the own team comes last. Taking work away puts no team and no branch
+        above its entitlement, so the branches stay those of the first removal, or fewer.
         """
         self._board.refresh()
         if not self._members:
-            for team in sorted(self._board.above() | {self._team}):
-                self._members.setdefault(self._branches(team), []).append(team)
+            self._find_members()
         sides = {mine for mine, _ in self._members}
         mine = {side: self._mine(side) for side in sides}
         ranked: dict[tuple[bool, Share], dict[Branches, Stamp]] = {}
-        for branches, teams in self._members.items():
+        for branches, teams in list(self._members.items()):
+            is_own = teams[0] == self._team
+            if not is_own and not self._branch_is_above(branches[1]):
+                del self._members[branches]
+                continue
             share = self._share_of(teams[0])
             stamp = (rule, mine[branches[0]], share)
-            if self._spent.get(branches) != stamp:
-                is_last = self.within and teams[0] == self._team
+            if self._spent.get(branches) != stamp and (is_own or self._may_lose(stamp)):
+                is_last = self.within and is_own
                 ranked.setdefault((not is_last, share), {})[branches] = stamp
         for place in sorted(ranked, reverse=True):
             yield ranked[place]
 
-    def _teams_of(self, branches: Iterable[Branches]) -> list[int]:
+    def _find_members(self) -> None:
+        """Find the teams that may lose something, branch by branch; the own one always may."""
+        for team in sorted(self._board.above() | {self._team}):
+            self._members.setdefault(self._branches(team), []).append(team)
+
+    def _teams_of(self, stamps: Mapping[Branches, Stamp]) -> list[tuple[int, Stamp]]:
         """Return the teams of the branches that may still lose something, in order."""
         above = self._board.above()
         return sorted(
-            team
-            for branch in branches
-            for team in self._members[branch]
-            if team in above or team == self._team
+            (team, stamp)
+            for branches, stamp in stamps.items()
+            for team in self._members[branches]
+            if team == self._team or (team in above and team not in self._exhausted)
         )
 
     def _share_of(self, team: int) -> Share:
@@ -303,23 +329,29 @@ class Reclaim:
         return used > promised or not (used or promised)
 
     def _remove(self, victim: Victim, rule: str) -> None:
-        left = self._state.stop(victim.held, victim.tasks)
+        left = self._stop(victim)
         self._known_shares.pop(self._branches(victim.held.team)[1], None)
         self._passed_over.pop(victim.held.team, None)
         self._spent.pop(self._branches(victim.held.team), None)
         self._removed.append(_Removal(victim, left, rule))
 
-    def _put_back(self, fits: Fits) -> None:
+    def _stop(self, victim: Victim) -> Held | None:
+        left = self._state.suspend(victim.held, victim.tasks)
+        self._trial.leave(victim.held, left)
+        return left
+
+    def _put_back(self, fits: Callable[[], bool]) -> None:
         """Put back, last removed first, whatever is not needed, if the rule still holds."""
         for removal in list(reversed(self._removed)):
             if self._was_cut_further(removal):
                 continue
+            self._trial.come_back(removal.victim.held, removal.left)
             self._state.resume(removal.victim.held, removal.left)
             stays = [one for one in self._removed if one is not removal]
             if fits() and (not self._raises_mine(removal) or all(map(self._still_holds, stays))):
                 self._removed = stays
             else:
-                removal.left = self._state.stop(removal.victim.held, removal.victim.tasks)
+                removal.left = self._stop(removal.victim)
 
     def _raises_mine(self, removal: _Removal) -> bool:
         """Tell whether putting it back raises the preemptor's side; else every rule still holds."""

@@ -6,7 +6,7 @@ choice of node, a victim, a reason.
 """
 
 from scheduler_core.scratch.charges import borrowed_of, charges
-from scheduler_core.scratch.held import Devices, Held, Hold, Spot
+from scheduler_core.scratch.held import Devices, Held, Hold, Spot, freed
 from scheduler_core.scratch.ledger import Book, Entitlement
 from scheduler_core.scratch.nodes import Column, Nodes
 from scheduler_core.scratch.rules import Rules
@@ -29,4 +29,5 @@ __all__ = [
     "State",
     "borrowed_of",
     "charges",
+    "freed",
 ]

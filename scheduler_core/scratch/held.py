@@ -83,8 +83,21 @@ def _shorten(gpus: Devices, milli: int) -> Devices:
     return tuple(reversed(left))
 
 
+def freed(held: Held, left: Held | None) -> list[tuple[int, Devices, Amount]]:
+    """Return what the work gives back, node by node, when only so much of it is left."""
+    per_task = held.workload.per_task.amount
+    kept = {} if left is None else {node: (count, gpus) for node, count, gpus in left.spots}
+    given = []
+    for node, count, gpus in held.spots:
+        rest, rest_gpus = kept.get(node, (0, ()))
+        given.append((node, difference(gpus, rest_gpus), per_task.times(count - rest)))
+    return given
+
+
 def difference(gpus: Devices, rest: Devices) -> Devices:
     """Return what the first has and the second has not."""
+    if not rest:
+        return gpus
     gone = dict(gpus)
     for device, milli in rest:
         gone[device] -= milli

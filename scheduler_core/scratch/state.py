@@ -9,7 +9,7 @@ import numpy as np
 from scheduler_core.metrics import TeamTree
 from scheduler_core.model import NODE_LEVEL, Placement, Running, Snapshot, Workload
 from scheduler_core.resources import Amount
-from scheduler_core.scratch.held import Devices, Held, Hold, Spot, difference, spots_of, without
+from scheduler_core.scratch.held import Devices, Held, Hold, Spot, freed, spots_of, without
 from scheduler_core.scratch.ledger import Book
 from scheduler_core.scratch.nodes import Bools, Column, Nodes
 from scheduler_core.scratch.shapes import Need, Shape, Shapes, has_gpu_memory, has_model
@@ -179,15 +179,16 @@ class State:
 
     def stop(self, held: Held, tasks: int | None = None) -> Held | None:
         """Stop running work, or only so many of its tasks; return what is left of it."""
-        going = held.tasks if tasks is None else tasks
-        left = without(held, going)
-        per_task = held.workload.per_task.amount
-        kept = {node: (count, gpus) for node, count, gpus in left.spots}
-        for node, count, gpus in held.spots:
-            rest, rest_gpus = kept.get(node, (0, ()))
-            self._give(node, difference(gpus, rest_gpus), per_task.times(count - rest))
-        self._vacate(held)
-        self._occupy(left)
+        left = self.suspend(held, tasks)
+        self.vacate(held, left)
+        return left
+
+    def suspend(self, held: Held, tasks: int | None = None) -> Held | None:
+        """Count running work, or so many of its tasks, as stopped; it still holds its devices.
+
+        Return what is left of it.
+        """
+        left = without(held, held.tasks if tasks is None else tasks)
         self._count(held, -1)
         if held.fresh:
             self._charge(held, -1)
@@ -200,14 +201,18 @@ class State:
             self._set(self.waiting, held.workload.id, held.workload)
         return None
 
-    def resume(self, held: Held, left: Held | None = None) -> None:
-        """Put back work as it was before it was stopped; `left` is what was left of it."""
+    def vacate(self, held: Held, left: Held | None) -> None:
+        """Give back the devices of suspended work, all that is not left to it."""
+        for node, gpus, amount in freed(held, left):
+            self._give(node, gpus, amount)
+        self._vacate(held)
         if left is not None:
-            self.stop(left)
-        per_task = held.workload.per_task.amount
-        for node, count, gpus in held.spots:
-            self._take(node, gpus, per_task.times(count))
-        self._occupy(held)
+            self._occupy(left)
+
+    def resume(self, held: Held, left: Held | None = None) -> None:
+        """Count suspended work as running again; `left` is what was left of it."""
+        if left is not None:
+            self.suspend(left)
         self._count(held, 1)
         self._run(held.workload.id, held.pool, held.team, held)
         if held.fresh:
