@@ -12,8 +12,9 @@ from portal.common.forms import offer
 from portal.inventory.selectors import PoolRow
 from portal.requests.forms import whole
 from portal.reservations.rules import FIGURES, Rules
+from portal.workloads.classes import FIGURES as FIGURES_OF_CLASS
 from portal.workloads.classes import Class, Classes, Door
-from portal.workloads.models import Kind
+from portal.workloads.models import Kind, Placing
 
 MICRO = 1_000_000
 """Micro-units of a currency unit."""
@@ -92,6 +93,10 @@ class ClassForm(_Row):
         label=gettext_lazy("Added to its priority"), min_value=-1_000_000, max_value=1_000_000,
     )  # fmt: skip
     together = forms.ChoiceField(label=gettext_lazy("Tasks kept together"), required=False)
+    placement = forms.ChoiceField(
+        label=gettext_lazy("Where its jobs go"), required=False,
+        choices=[("", gettext_lazy("as the policy says")), *Placing.choices],
+    )  # fmt: skip
     idle_hours = whole(gettext_lazy("Idle hours before it goes first"), 1)
 
     def __init__(self, *args: Any, levels: Iterable[str], **kwargs: Any) -> None:
@@ -104,7 +109,8 @@ class ClassForm(_Row):
         said = self.cleaned_data
         return Class(
             preemptible={"yes": True, "no": False}.get(said["preemptible"]),
-            order=said["order"], together=said["together"], idle_hours=said["idle_hours"],
+            order=said["order"], together=said["together"], placement=said["placement"],
+            idle_hours=said["idle_hours"],
         )  # fmt: skip
 
 
@@ -151,8 +157,8 @@ def class_rows(
     for kind in Kind:
         rule = classes.of(kind)
         initial = {
-            "preemptible": words[rule.preemptible], "order": rule.order,
-            "together": rule.together, "idle_hours": rule.idle_hours,
+            **{name: getattr(rule, name) for name in FIGURES_OF_CLASS},
+            "preemptible": words[rule.preemptible],
         }  # fmt: skip
         form = ClassForm(
             data, name=str(kind.label), prefix=f"c-{kind.value}", initial=initial, levels=known

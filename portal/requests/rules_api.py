@@ -21,7 +21,7 @@ from portal.reservations import services as reservations
 from portal.reservations.rules import FIGURES, Rules
 from portal.workloads import classes
 from portal.workloads.classes import Class, Classes, Door
-from portal.workloads.models import Kind
+from portal.workloads.models import Kind, Placing
 
 
 class RuleListView(APIView):
@@ -73,6 +73,7 @@ class _ClassBody(sent.Strict):
     preemptible = serializers.BooleanField(default=None, allow_null=True)
     order = serializers.IntegerField(default=0)
     together = serializers.CharField(default="", allow_blank=True, max_length=40)
+    placement = serializers.ChoiceField(Placing.values, default="", allow_blank=True)
     idle_hours = _figure()
 
 
@@ -165,10 +166,7 @@ def _pool(pool_id: int, name: str, rules: Rules, known: Classes) -> dict[str, An
 
 
 def _class(rule: Class) -> dict[str, Any]:
-    return {
-        "preemptible": rule.preemptible, "order": rule.order, "together": rule.together,
-        "idle_hours": rule.idle_hours,
-    }  # fmt: skip
+    return {name: getattr(rule, name) for name in classes.FIGURES}
 
 
 def _who(request: Request) -> int:

@@ -26,7 +26,7 @@ from portal.requests.models import RequestKind, RequestState
 from portal.requests.quota_figures import FIGURES
 from portal.reservations import rules as booking
 from portal.reservations.models import Source
-from portal.workloads.models import Kind
+from portal.workloads.models import Kind, Placing
 
 COMMENT = named("Comment", obj({"id": ID, "author": or_null(ID), "at": INSTANT, "text": TEXT}))
 _REQUEST = {
@@ -207,7 +207,7 @@ ASKING: Shape = {
             _WHO,
             {
                 "starts_at": _MOMENT,
-                **{f: or_null(between(f in ("weight", "per_user_limit"), MOST)) for f in FIGURES},
+                **{f: or_null(between(int(f in ("weight", "per_user_limit")), MOST)) for f in FIGURES},
             },
         ),
         _asking(
@@ -248,7 +248,8 @@ CLASS_RULE = named(
     obj(
         {
             "kind": one_of(Kind.values), "preemptible": or_null(FLAG), "order": WHOLE,
-            "together": TEXT, "idle_hours": or_null(COUNT),
+            "together": TEXT, "placement": one_of(["", *Placing.values]),
+            "idle_hours": or_null(COUNT),
         }
     ),
 )  # fmt: skip

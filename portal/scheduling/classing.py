@@ -7,6 +7,7 @@ pass, as with a taint; so the engine knows nothing of classes and says why a job
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import cast
 
 from django.db.models import F
 
@@ -61,6 +62,10 @@ class Classing:
         """Where its tasks want to be together, if its class says so."""
         level = self.classes.of(row.kind).together
         return engine.Topology(level=level) if level and row.tasks > 1 else None
+
+    def placement(self, row: WorkloadRow) -> engine.Mode | None:
+        """Whether it fills nodes or goes apart, if its class says so."""
+        return cast(engine.Mode | None, self.classes.of(row.kind).placement or None)
 
 
 def read(rows: Iterable[WorkloadRow], pools: Iterable[Pool], now: datetime) -> Classing:

@@ -159,6 +159,7 @@ def _waiting(row: WorkloadRow, context: _Context) -> engine.Workload:
         preemptible=context.classed.preemptible(row),
         tolerations=context.classed.passes(row, reservation.pool if reservation else None),
         topology=context.classed.topology(row),
+        placement=context.classed.placement(row),
         target_wait_seconds=_target(row, context),
         checkpoint=_checkpoint(row, context.now),
     )

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from portal.common import audit
 from portal.common.errors import Invalid, Missing
 from portal.inventory.models import Pool
-from portal.workloads.models import ClassRule, Kind, PoolClass
+from portal.workloads.models import ClassRule, Kind, Placing, PoolClass
 
 MOST_ORDER = 1_000_000
 LONGEST_IDLE = 24 * 30
@@ -27,6 +27,7 @@ class Class:
     preemptible: bool | None = None
     order: int = 0
     together: str = ""
+    placement: str = ""
     idle_hours: int | None = None
 
 
@@ -42,6 +43,7 @@ class Door:
         return self.is_open and gpu_milli >= (self.min_gpus or 0) * 1000
 
 
+FIGURES = ("preemptible", "order", "together", "placement", "idle_hours")
 PLAIN = Class()
 """What a class nobody made a rule for is."""
 
@@ -72,7 +74,7 @@ class Classes:
 def get_classes() -> Classes:
     """Every rule: two queries."""
     rules = {
-        row.kind: Class(row.preemptible, row.order, row.together, row.idle_hours)
+        row.kind: Class(**{name: getattr(row, name) for name in FIGURES})
         for row in ClassRule.objects.all()
     }
     doors = {
@@ -93,6 +95,8 @@ def set_class(*, kind: str, rule: Class, actor_id: int | None) -> None:
         faults["idle_hours"] = _("Give a whole number from %(least)d to %(most)d.") % {
             "least": 1, "most": LONGEST_IDLE
         }  # fmt: skip
+    if rule.placement and rule.placement not in Placing.values:
+        faults["placement"] = _("Give pack or spread, or nothing.")
     if len(rule.together) > 40:
         faults["together"] = _("Give a level of the topology, such as node.")
     if faults:
@@ -140,10 +144,7 @@ def whole_hours(now: datetime, count: int) -> list[datetime]:
 
 
 def _figures(rule: Class) -> dict[str, object]:
-    return {
-        "preemptible": rule.preemptible, "order": rule.order, "together": rule.together,
-        "idle_hours": rule.idle_hours,
-    }  # fmt: skip
+    return {name: getattr(rule, name) for name in FIGURES}
 
 
 def _plain(doors: Mapping[str, Door]) -> dict[str, object]:

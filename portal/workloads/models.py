@@ -232,18 +232,29 @@ class Admission(models.Model):
         return f"{self.workload_id} by {self.tick_id}"
 
 
+class Placing(models.TextChoices):
+    """Where a class's jobs go among the nodes that take them."""
+
+    PACK = "pack", _("Fill nodes one after another")
+    SPREAD = "spread", _("Apart, on as many nodes as it goes")
+
+
 class ClassRule(models.Model):
     """What holds for the jobs of a class, wherever they run.
 
     `preemptible` null leaves it to the job, `order` is added to its priority, `together` is the
-    level of the topology its tasks are kept together in where that is possible. A job whose GPUs
-    were measured idle for `idle_hours` whole hours may be stopped before all others.
+    level of the topology its tasks are kept together in where that is possible. `placement` says
+    whether jobs fill nodes or go as far apart as they can; empty leaves it to the policy. A job
+    whose GPUs were measured idle for `idle_hours` whole hours may be stopped before all others.
     """
 
     kind = models.CharField(max_length=12, choices=Kind.choices, unique=True)
     preemptible = models.BooleanField(null=True)
     order = models.IntegerField(default=0)
     together = models.CharField(max_length=40, blank=True)
+    placement = models.CharField(
+        max_length=8, choices=Placing.choices, blank=True, default="", db_default=""
+    )
     idle_hours = models.PositiveIntegerField(null=True)
 
     def __str__(self) -> str:

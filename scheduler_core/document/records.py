@@ -193,6 +193,7 @@ _WORKLOAD = record(
         "topology": optional(
             record(model.Topology, {"level": text(), "required": flag()}),
         ),
+        "placement": optional(choice(model.MODES)),
         "duration_seconds": optional(_seconds),
         "preemptible": flag(),
         "target_wait_seconds": optional(_seconds),

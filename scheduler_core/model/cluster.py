@@ -11,7 +11,7 @@ from scheduler_core.model.terms import (
     Reservation,
     Team,
 )
-from scheduler_core.model.words import Kind
+from scheduler_core.model.words import Kind, Mode
 from scheduler_core.resources import Amount
 
 
@@ -89,7 +89,10 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A job: equal tasks that wait (`running` is null) or run."""
+    """A job: equal tasks that wait (`running` is null) or run.
+
+    `placement` null is the policy's, and `spread` for inference.
+    """
 
     id: str
     team: str
@@ -106,6 +109,7 @@ class Workload:
     tolerations: tuple[str, ...] = ()
     zone: str | None = None
     topology: Topology | None = None
+    placement: Mode | None = None
     duration_seconds: int | None = None
     preemptible: bool = True
     target_wait_seconds: int | None = None

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_core.model import NODE_LEVEL
+from scheduler_core.model import NODE_LEVEL, Mode
 from scheduler_core.placement.base import Placement, Room
+from scheduler_core.placement.pack import Pack
 from scheduler_core.placement.spread import Spread
 from scheduler_core.scratch import Shape, Spot, State
 from scheduler_core.scratch.nodes import PLENTY, Bools, Ints
 
-_SPREAD = Spread()
+_OWN: dict[Mode, Placement] = {"pack": Pack(), "spread": Spread()}
+"""What a workload may ask for, whatever the policy."""
 
 
 def fit(
@@ -26,7 +28,7 @@ def fit(
         inside = tasks if mask is None else np.where(mask, tasks, 0)
         count = min(most, total(inside))
         if count >= shape.least:
-            chosen = _SPREAD if shape.spreads else placement
+            chosen = placement if shape.placement is None else _OWN[shape.placement]
             return chosen.spots(Room(state, pool, shape, inside), count)
     return None
 

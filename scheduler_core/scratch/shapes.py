@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from scheduler_core.model import PerTask, Topology, Workload
+from scheduler_core.model import Mode, PerTask, Topology, Workload
 from scheduler_core.resources import DEVICE
 
 
@@ -34,7 +34,12 @@ class Shape:
     tasks: int
     least: int
     topology: Topology | None
-    spreads: bool
+    placement: Mode | None
+
+    @property
+    def spreads(self) -> bool:
+        """Tell whether its tasks go as far apart as they can, whatever the policy."""
+        return self.placement == "spread"
 
     @property
     def gpu_milli(self) -> int:
@@ -69,12 +74,13 @@ class Shapes:
             workload.zone,
         )
         topology = workload.topology
+        placement = workload.placement or ("spread" if workload.kind == "inference" else None)
         key = (
             need_key,
             workload.tasks,
             workload.min_tasks,
             topology and (topology.level, topology.required),
-            workload.kind == "inference",
+            placement,
         )
         shape = self._shapes.get(key)
         if shape is None:
@@ -83,7 +89,7 @@ class Shapes:
                 workload.tasks,
                 workload.min_tasks or workload.tasks,
                 topology,
-                workload.kind == "inference",
+                placement,
             )
         return shape
 

@@ -125,7 +125,7 @@ def test_a_small_organisation_freezes_into_exactly_this_snapshot(now: datetime) 
              "per_task": {"gpu_milli": 2000, "cpu_milli": 4000, "memory_mib": 16384,
                           "gpu_memory_mib": None},
              "min_tasks": None, "gpu_models": [], "tolerations": [], "zone": None,
-             "topology": None, "duration_seconds": 7200, "preemptible": True,
+             "topology": None, "placement": None, "duration_seconds": 7200, "preemptible": True,
              "target_wait_seconds": None,
              "checkpoint": {"save_seconds": 30, "restore_seconds": 60,
                             "last_saved_at": MONDAY - 300},
@@ -138,7 +138,7 @@ def test_a_small_organisation_freezes_into_exactly_this_snapshot(now: datetime) 
              "per_task": {"gpu_milli": 1000, "cpu_milli": 4000, "memory_mib": 16384,
                           "gpu_memory_mib": None},
              "min_tasks": 1, "gpu_models": [], "tolerations": [], "zone": None,
-             "topology": None, "duration_seconds": None, "preemptible": False,
+             "topology": None, "placement": None, "duration_seconds": None, "preemptible": False,
              "target_wait_seconds": None, "checkpoint": None, "running": None},
         ],
     }  # fmt: skip
