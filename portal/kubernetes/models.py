@@ -145,6 +145,11 @@ class RayGroup(models.Model):
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name} {self.group}"
 
+    @property
+    def matches(self) -> bool:
+        """Whether Ray counts what the pods have."""
+        return self.pod_gpus == self.ray_gpus
+
 
 class StopState(models.TextChoices):
     """How far a job that makes room has come."""

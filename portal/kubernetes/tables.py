@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy
 
 from portal.common import formats, tables
 from portal.kubernetes import words
-from portal.kubernetes.models import Drift, SyncRun
-from portal.kubernetes.selectors import ClusterRow, RayRow, sort_of
+from portal.kubernetes.models import Drift, RayGroup, SyncRun
+from portal.kubernetes.selectors import ClusterRow, sort_of
 from portal.kubernetes.selectors.clusters import Beat
 
 _BARE = {"td": {"class": "bare"}}
@@ -313,28 +313,28 @@ class RayTable(tables.Table):
             "RayClusters and RayJobs appear here as soon as one of their groups asks for GPUs."
         )
 
-    def render_name(self, record: RayRow) -> str:
+    def render_name(self, record: RayGroup) -> str:
         """After its namespace."""
         return words.named(record.namespace, record.name)
 
-    def value_name(self, record: RayRow) -> str:
+    def value_name(self, record: RayGroup) -> str:
         """The same."""
         return words.named(record.namespace, record.name)
 
-    def render_available(self, record: RayRow) -> SafeString:
+    def render_available(self, record: RayGroup) -> SafeString:
         """Fewer than wanted stand out."""
         tone = "warn" if record.available < record.desired else ""
         return format_html('<span class="{}">{}</span>', tone, formats.number(record.available))
 
-    def render_ray_gpus(self, record: RayRow) -> SafeString:
+    def render_ray_gpus(self, record: RayGroup) -> SafeString:
         """A wrong count stands out."""
         tone = "" if record.matches else "bad"
         return format_html('<span class="{}">{}</span>', tone, formats.number(record.ray_gpus))
 
-    def render_repair(self, record: RayRow) -> str:
+    def render_repair(self, record: RayGroup) -> str:
         """In a sentence."""
         return words.repair(record)
 
-    def value_repair(self, record: RayRow) -> str:
+    def value_repair(self, record: RayGroup) -> str:
         """The same."""
         return words.repair(record)

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy
 
 from portal.common import formats
 from portal.inventory.models import ClusterMode
-from portal.kubernetes.models import Drift, Stop, StopState, SyncRun, SyncState
-from portal.kubernetes.selectors import STANDS_STILL, ClusterRow, RayRow, sort_of
+from portal.kubernetes.models import Drift, RayGroup, Stop, StopState, SyncRun, SyncState
+from portal.kubernetes.selectors import STANDS_STILL, ClusterRow, sort_of
 from portal.kubernetes.selectors.clusters import Beat
 from portal.kubernetes.selectors.drift import FIELD, IDLE, LATE, POLICIES
 
@@ -157,7 +157,7 @@ def stop_tone(row: Stop) -> str:
     return "warn" if row.state in STANDS_STILL else ""
 
 
-def repair(row: RayRow) -> str:
+def repair(row: RayGroup) -> str:
     """What is wrong with the GPUs Ray counts, and how it is put right."""
     if row.matches:
         return ""

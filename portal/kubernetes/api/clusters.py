@@ -13,9 +13,8 @@ from portal.inventory import parameters
 from portal.kubernetes import carrying, schemas, selectors, syncing, words
 from portal.kubernetes.api import common
 from portal.kubernetes.api.common import Answer
-from portal.kubernetes.models import Ask, Drift, Stop, SyncState, SyncWrite, Verb
+from portal.kubernetes.models import Ask, Drift, RayGroup, Stop, SyncState, SyncWrite, Verb
 from portal.kubernetes.port import ClusterError
-from portal.kubernetes.selectors import RayRow
 
 
 class ClusterListView(APIView):
@@ -186,7 +185,7 @@ def _drift(row: Drift) -> Answer:
     }  # fmt: skip
 
 
-def _ray(row: RayRow) -> Answer:
+def _ray(row: RayGroup) -> Answer:
     return {
         "namespace": row.namespace, "name": row.name, "group": row.group,
         "desired": row.desired, "available": row.available, "pod_gpus": row.pod_gpus,

@@ -4,13 +4,12 @@ from portal.kubernetes.selectors.clusters import ClusterRow, get_cluster, list_c
 from portal.kubernetes.selectors.drift import SORTS, get_drift, list_drift, list_managers, sort_of
 from portal.kubernetes.selectors.jobs import STANDS_STILL, list_asks, list_stops
 from portal.kubernetes.selectors.log import get_run, list_changes, list_runs
-from portal.kubernetes.selectors.ray import RayRow, list_ray
+from portal.kubernetes.selectors.ray import list_ray
 
 __all__ = [
     "SORTS",
     "STANDS_STILL",
     "ClusterRow",
-    "RayRow",
     "get_cluster",
     "get_drift",
     "get_run",

@@ -201,6 +201,7 @@ def test_more_rows_ask_no_more_queries(cluster: Cluster, what: str) -> None:
     SyncStanding.objects.update(paused_at=START, paused_by_id=1)
     a_drift(cluster, "spec.hard[first]", manager="kubectl")
     an_ask(cluster, "first", Verb.START)
+    a_group(cluster, "first", 1, 2)
     before = queries()
     for number in range(6):
         more = builders.a_cluster(f"more-{number}")
