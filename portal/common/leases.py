@@ -39,14 +39,23 @@ class Held:
 
 
 def take(*, name: str, holder: str, seconds: int) -> Held | None:
-    """Take a free or run-out lease, or the own one again; None while another holds it."""
+    """Take a free or run-out lease; None while another holds it.
+
+    One that runs out later than any taken now would was taken by a clock that was ahead, and may
+    have died with it: it is free as well, since whoever still holds it is fenced off.
+    """
     now = clock.real_now()
     Lease.objects.get_or_create(name=name)
     with transaction.atomic():
         row = (
             Lease.objects.select_for_update(no_key=True)
             .filter(name=name)
-            .filter(Q(expires_at__isnull=True) | Q(expires_at__lte=now) | Q(holder=""))
+            .filter(
+                Q(expires_at__isnull=True)
+                | Q(expires_at__lte=now)
+                | Q(expires_at__gt=now + 2 * timedelta(seconds=seconds))
+                | Q(holder="")
+            )
             .first()
         )
         if row is None:

@@ -72,3 +72,15 @@ def test_the_block_knows_when_it_may_not_write(watch: Watch) -> None:
         with leases.holding(name="x", holder="b", seconds=5) as second:
             assert second is None
     assert leases.take(name="x", holder="c", seconds=5) is not None
+
+
+def test_a_lease_of_a_clock_that_was_far_ahead_bars_nobody(watch: Watch) -> None:
+    watch.at += timedelta(hours=1)
+    ahead = _take("ahead")
+    assert ahead is not None
+    watch.at -= timedelta(hours=1)
+    held = _take("punctual")
+    assert held is not None
+    assert held.fence == ahead.fence + 1
+    with pytest.raises(leases.Fenced):
+        leases.keep(ahead)
