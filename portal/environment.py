@@ -63,8 +63,11 @@ def zone(name: str, default: str) -> str:
     return value
 
 
-def database(url: str) -> dict[str, object]:
-    """Return Django's entry for a sqlite or postgresql address."""
+def database(url: str, stall_seconds: int = 120) -> dict[str, object]:
+    """Return Django's entry for a sqlite or postgresql address.
+
+    `stall_seconds` is how long a transaction may stand still before PostgreSQL ends it.
+    """
     try:
         parts = urlsplit(url)
         port = str(parts.port or "")
@@ -94,6 +97,10 @@ def database(url: str) -> dict[str, object]:
                 "PORT": port,
                 "CONN_MAX_AGE": 60,
                 "CONN_HEALTH_CHECKS": True,
+                # A process that stands still, or whose machine is gone, must not keep its locks.
+                "OPTIONS": {
+                    "options": f"-c idle_in_transaction_session_timeout={stall_seconds * 1000}"
+                },
             }
         case other:
             faults.append(f"DATABASE_URL must begin with sqlite or postgresql, not {other!r}")
