@@ -121,7 +121,10 @@ TEMPLATES = [
 FORM_RENDERER = "portal.common.forms.FormRenderer"
 
 DATABASES = {
-    "default": env.database(env.text("DATABASE_URL", f"sqlite:///{VAR_DIR / 'portal.sqlite3'}"))
+    "default": env.database(
+        env.text("DATABASE_URL", f"sqlite:///{VAR_DIR / 'portal.sqlite3'}"),
+        env.whole("EVENSHARE_DATABASE_STALL_SECONDS", 120, least=1),
+    )
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Without a broker everything runs in one process: tasks at once, the cache in memory.
