@@ -68,7 +68,7 @@ def test_a_server_takes_every_manifest_and_every_pod_under_restricted(
     for manifest in manifests:
         _try(kit, manifest)
     pods = list(_pods(manifests))
-    assert len(pods) == 7
+    assert len(pods) == 8
     for pod in pods:
         _try(kit, pod)
     lax = {**pods[0], "spec": {"containers": [{"name": "c", "image": "x"}]}}

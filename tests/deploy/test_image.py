@@ -10,7 +10,7 @@ from portal.celery import QUEUES
 from tests.production import ROOT
 
 DEPLOY = ROOT / "deploy"
-OURS = {"migrate", "web", "worker-clusters", "worker-chores", "beat", "watcher"}
+OURS = {"migrate", "web", "worker-clusters", "worker-chores", "worker-studies", "beat", "watcher"}
 
 
 def _compose() -> dict[str, dict[str, Any]]:
@@ -30,7 +30,8 @@ def test_every_service_is_read_only_without_privileges_and_bounded() -> None:
         assert "privileged" not in service, name
         assert name == "migrate" or "memory" in service["deploy"]["resources"]["limits"], name
         assert (
-            name in ("migrate", "watcher") or service["healthcheck" if name != "web" else "ports"]
+            name in ("migrate", "watcher", "beat")
+            or service["healthcheck" if name != "web" else "ports"]
         )
 
 
