@@ -102,6 +102,7 @@ class RateCardForm(forms.Form):
         for name, label in MULTIPLIERS:
             self.fields[f"{name}_{one.key}"] = forms.DecimalField(
                 label=label, min_value=0, max_value=100, decimal_places=3, required=False,
+                template_name="finance/parts/multiplier.html",
                 initial=_plain(Decimal(_milli(rate, name)) / 1000),
             )  # fmt: skip
 

@@ -63,11 +63,12 @@ def page(detail: StatementDetail, *, language: str) -> str:
             "month_title": words.month(row.period_starts_at, row.zone),
             "lines": [
                 (line, words.line(line), words.rate(line.rate_micro, row.currency),
-                 words.exact_hours(line.gpu_milli_seconds) if line.gpu_milli_seconds else "")
+                 words.printed_hours(line.gpu_milli_seconds))
                 for line in detail.lines
             ],
             "held": words.hours(row.held),
             "taxes": words.taxes(detail),
+            "meanings": words.meanings(detail.lines),
             "shows_money": selectors.shows_money(),
             "idle_words": words.listed(str(x.idle_rule.label) for x in detail.lines if x.idle_rule),
             "reconciliation": found,

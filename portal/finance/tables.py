@@ -58,6 +58,7 @@ class UseTable(Table):
     held = HoursColumn(verbose_name=_("Held"))
     estimated = HoursColumn(verbose_name=_("Of it estimated"))
     measured = HoursColumn(verbose_name=_("Of it measured"))
+    used = HoursColumn(verbose_name=_("Of it used"))
     computed = django_tables2.Column(
         verbose_name=_("Busy"), accessor="pk", empty_values=(), orderable=False, attrs=_NUMBER
     )
@@ -84,8 +85,8 @@ class UseTable(Table):
         return words.busy(record.used, record.measured)
 
     def value_computed(self, record: UsePart) -> Any:
-        """The GPU-hours in which devices computed."""
-        return round(gpu_hours(record.used), 6)
+        """The same as a number; nothing where nothing was measured."""
+        return round(100 * record.used / record.measured, 1) if record.measured else ""
 
 
 class StatementTable(Table):

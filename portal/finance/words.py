@@ -14,6 +14,7 @@ from portal.finance.models import LineKind, StatementState
 from portal.finance.selectors import LineRow, Reconciliation, StatementDetail
 from portal.finance.selectors.statements import gpu_hours
 from portal.usage.breakdown import UsePart
+from portal.workloads.models import ChargedTo
 
 TONES = {StatementState.OPEN: "", StatementState.FINAL: "good", StatementState.PAID: "good"}
 
@@ -31,6 +32,11 @@ def hours(gpu_milli_seconds: int) -> str:
 def exact_hours(gpu_milli_seconds: int) -> str:
     """The same to the thousandth, where a sentence speaks of a difference."""
     return formats.number(gpu_hours(gpu_milli_seconds))
+
+
+def printed_hours(gpu_milli_seconds: int) -> str:
+    """The same with all three places, one below the other; nothing for lines without a quantity."""
+    return formats.number(gpu_hours(gpu_milli_seconds), 3) if gpu_milli_seconds else ""
 
 
 def rate(micro: int, currency: str) -> str:
@@ -57,6 +63,26 @@ def line(row: LineRow) -> str:
     if row.adjusts is None:
         return what
     return _("Adjustment of an earlier month. %(what)s") % {"what": what}
+
+
+def meanings(lines: Iterable[LineRow]) -> list[tuple[str, str]]:
+    """What each word on these lines means, for who pays and did not run the jobs."""
+    said = {
+        ChargedTo.GUARANTEED: _("within what the team is guaranteed."),
+        ChargedTo.RESERVED: _("within a reservation from the pool; R- is its number."),
+        ChargedTo.BORROWED: _("GPUs that others had and left unused, at a rate of their own."),
+        LineKind.RESERVED_UNUSED: _("held for the team alone and used by nobody."),
+        LineKind.UNOWNED: _("work in namespaces that belong to no team."),
+        LineKind.IDLE: _("GPUs that were ready and that nobody held."),
+        LineKind.IDLE_SHARE: _("the team's share of GPUs that nobody held."),
+        LineKind.MAINTENANCE: _("nodes in planned maintenance."),
+        LineKind.DOWN: _("nodes that had failed."),
+        LineKind.RATE_DIFFERENCE: _(
+            "what cheaper rates and rounding leave of the cost of the pools."
+        ),
+    }
+    found = {row.charged_to or row.adjusts or row.kind for row in lines}
+    return [(str(word.label), meaning) for word, meaning in said.items() if word in found]
 
 
 def taxes(detail: StatementDetail) -> list[tuple[str, str, str]]:

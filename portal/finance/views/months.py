@@ -87,7 +87,8 @@ def close(request: HttpRequest, month: str) -> HttpResponse:
             )
         )
         if refusal is None:
-            messages.success(request, _("%(month)s is closed.") % {"month": row.name})
+            name = words.month(row.starts_at, row.zone)
+            messages.success(request, _("%(month)s is closed.") % {"month": name})
             return redirect(f"{reverse('finance:costs')}?month={row.name}")
     found = selectors.get_reconciliation(instant=row.starts_at)
     context = {

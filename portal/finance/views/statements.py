@@ -43,6 +43,7 @@ def statement(request: HttpRequest, statement_id: int) -> HttpResponse:
         and row.superseded_at is None,
         "tone": words.TONES[row.state],
         "idle_words": words.listed(str(x.idle_rule.label) for x in detail.lines if x.idle_rule),
+        "meanings": words.meanings(detail.lines),
         "tax_words": words.listed(words.percent(x.tax_basis_points) for x in detail.lines),
         "reconciliation": found,
         "sees_all": access.holds(COST) and money,

@@ -16,6 +16,7 @@ from portal.teams.middleware import access_of
 from portal.teams.permissions import COST, WORK
 from portal.usage import breakdown
 from portal.usage.breakdown import Dimension, Filter
+from portal.usage.models import IDLE_BELOW_PERCENT
 
 
 @require_safe
@@ -47,6 +48,7 @@ def use(request: HttpRequest) -> HttpResponseBase:
             "month_title": words.month(month.starts_at, month.zone),
             "period": period,
             "form": form,
+            "idle_below": IDLE_BELOW_PERCENT,
             "held": words.hours(sum(row.held for row in rows)),
             "share_measured": words.measured(rows),
             "currency": jobs.currency,

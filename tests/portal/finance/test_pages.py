@@ -155,7 +155,7 @@ def test_finance_closes_a_month_after_being_asked(client: Client, later: World) 
     assert "become final" in text_of(asked)
     assert Month.objects.get().state == StatementState.OPEN
     done = client.post("/costs/months/2026-11/close/", follow=True)
-    assert "2026-11 is closed." in text_of(done)
+    assert "November 2026 is closed." in text_of(done)
     assert Month.objects.get(name="2026-11").state == StatementState.FINAL
 
 

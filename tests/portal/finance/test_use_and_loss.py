@@ -183,4 +183,4 @@ def test_the_list_of_use_is_a_file_for_programs(
     client.force_login(builders.a_user("boram", Role.FINANCE))
     answer = client.get("/costs/use/?month=2026-11&by=pool&format=csv")
     text = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
-    assert text.splitlines()[1] == "h100,3.000000,0.000000,0.000000,0.000000"
+    assert text.splitlines()[1] == "h100,3.000000,0.000000,0.000000,0.000000,"
