@@ -260,7 +260,9 @@ SPECTACULAR_SETTINGS = {"OAS_VERSION": "3.1.0", "COMPONENT_SPLIT_REQUEST": True}
 DJANGO_TABLES2_TEMPLATE = "common/table.html"
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
-DATA_UPLOAD_MAX_NUMBER_FILES = 0  # no page takes a file, so none is read, let alone kept
+# One file, at the one page that takes one; everywhere else none is read, let alone kept.
+DATA_UPLOAD_MAX_NUMBER_FILES = 1
+FILE_UPLOAD_HANDLERS = ["portal.studies.uploading.TraceUpload"]
 TICK_SECONDS = env.whole("EVENSHARE_TICK_SECONDS", 15)
 LEASE_SECONDS = env.whole("EVENSHARE_LEASE_SECONDS", 60)
 # How many writes to one cluster may be on their way at once.

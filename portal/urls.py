@@ -30,6 +30,8 @@ from portal.scheduling import permissions as scheduling_permissions
 from portal.scheduling import urls as scheduling_urls
 from portal.slas import permissions as slas_permissions
 from portal.slas import urls as slas_urls
+from portal.studies import permissions as studies_permissions
+from portal.studies import urls as studies_urls
 from portal.teams import permissions as teams_permissions
 from portal.teams import urls as teams_urls
 from portal.teams.permissions import Rule
@@ -48,6 +50,7 @@ ACCESS_RULES: dict[str, Rule] = {
     **dashboards_permissions.RULES,
     **requests_permissions.RULES,
     **finance_permissions.RULES,
+    **studies_permissions.RULES,
     **usage_permissions.RULES,
     **slas_permissions.RULES,
 }
@@ -62,6 +65,7 @@ api_patterns = [
     *kubernetes_urls.api_patterns,
     *requests_urls.api_patterns,
     *finance_urls.api_patterns,
+    *studies_urls.api_patterns,
     *usage_urls.api_patterns,
     *slas_urls.api_patterns,
     *operations_urls.api_patterns,
@@ -82,6 +86,7 @@ urlpatterns = [
     path("", include(kubernetes_urls)),
     path("", include(requests_urls)),
     path("", include(finance_urls)),
+    path("", include(studies_urls)),
     path("", include(usage_urls)),
     path("api/v1/", include(api_patterns)),
 ]

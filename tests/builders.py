@@ -8,6 +8,7 @@ from portal.inventory.models import Cluster, ClusterKind, GPUModel, Node, Pool
 from portal.quotas.models import Quota
 from portal.reservations.models import Reservation, ReservationState, Source
 from portal.slas.models import Breach, BreachKind, Sla, Tier
+from portal.studies.models import Study, Trace
 from portal.teams.models import Role, RoleAssignment, Team, TeamTerm, User
 from portal.usage.models import GRID_SECONDS, LedgerEntry
 from portal.workloads.models import Pod, Workload
@@ -142,6 +143,23 @@ def a_breach(workload: Workload, due_at: datetime) -> Breach:
     return Breach.objects.create(
         kind=BreachKind.WAIT, sla=sla, team=workload.team, workload=workload, due_at=due_at
     )
+
+
+def a_trace(now: datetime) -> Trace:
+    """An uploaded trace; none of its text."""
+    return Trace.objects.create(
+        name="lab", form="philly", size=1, jobs=1, first_second=0, last_second=1, created_at=now,
+        used_at=now,
+    )  # fmt: skip
+
+
+def a_study(team: Team | None, cluster: Cluster, now: datetime) -> Study:
+    """A study in the queue: another order over the day before, shared with a team."""
+    return Study.objects.create(
+        name="another order", cluster=cluster, from_at=now - timedelta(days=1), to_at=now,
+        base_rules={"order": "fifo"}, change={"kind": "rules", "rules": {"order": "sjf"}},
+        draw="resampled", seeds=[1, 2, 3], team=team, created_at=now, queued_real_at=now,
+    )  # fmt: skip
 
 
 def behind_the_guard(sql: str) -> None:

@@ -8,6 +8,7 @@ import zlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from portal.common.models import Channel, OutboxMessage
 from portal.finance.models import Budget, Month, Statement
 from portal.inventory.models import Cluster, MaintenanceWindow, Node, Pool
 from portal.kubernetes.models import Drift, SyncRun, SyncState
@@ -17,6 +18,7 @@ from portal.requests.models import ApprovalRule, Request, RequestKind, RequestSt
 from portal.reservations.models import CalendarFeed, Reservation
 from portal.scheduling.models import Decision, Tick, TickState, Verb
 from portal.slas.models import Breach
+from portal.studies.models import Study, Trace
 from portal.teams.models import Invitation, Role, RoleAssignment, Team, User
 from portal.workloads.models import Workload
 from tests import builders
@@ -36,6 +38,8 @@ class Side:
     invitation: Invitation
     feed: CalendarFeed
     statement: Statement
+    study: Study
+    trace: Trace
 
 
 @dataclass(frozen=True)
@@ -78,12 +82,15 @@ class World:
             "run_id": self.run.pk,
             "drift_id": self.drift.pk,
             "hook_id": self.hook.pk,
+            "message_id": self.message.pk,
             "month": "2026-11",
             "provider_id": "oidc",
             "kind": "batch",
             "rule_id": self.rules[side.team].pk,
             "window_id": self.window.pk,
             "budget_id": self.budget.pk,
+            "study_id": side.study.pk,
+            "trace_id": side.trace.pk,
         }
 
 
@@ -117,6 +124,10 @@ def a_world(now: datetime) -> World:
             opened_at=now,
         ),
         hook=Hook.objects.create(name="chat", way=Hook.Way.CHAT, address="", created_at=now),
+        message=OutboxMessage.objects.create(
+            key="k", channel=Channel.MAIL, address="a@example.org", body="b", created_at=now,
+            due_at=now, given_up_at=now,
+        ),
     )  # fmt: skip
 
 
@@ -147,6 +158,8 @@ def _a_side(team: Team, pool: Pool, now: datetime) -> Side:
             team=team, name="calendar", digest=team.slug, created_at=now
         ),
         statement=_a_statement(team, now),
+        study=builders.a_study(team, pool.cluster, now),
+        trace=builders.a_trace(now),
     )  # fmt: skip
 
 

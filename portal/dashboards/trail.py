@@ -31,6 +31,7 @@ PAGES = {
     "request": ("requests:detail", "request_id"),
     "workload": ("dashboards:workload", "workload_id"),
     "statement": ("finance:statement", "statement_id"),
+    "study": ("studies:study", "study_id"),
 }
 ROOMS = {
     "teams": gettext_lazy("People and teams"),
@@ -43,6 +44,7 @@ ROOMS = {
     "workloads": gettext_lazy("Jobs"),
     "kubernetes": gettext_lazy("Sync and drift"),
     "finance": gettext_lazy("Costs"),
+    "studies": gettext_lazy("What-if lab"),
 }
 ANY = [("", gettext_lazy("Any"))]
 

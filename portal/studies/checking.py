@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from portal.common import clock
+from portal.common import clock, zones
 from portal.common.errors import Invalid
 from portal.inventory.models import Cluster, Node, Pool
 from portal.quotas import selectors as quotas
@@ -77,7 +77,12 @@ def _whose_jobs(asked: Asked, now: datetime) -> None:
         if until is not None and until <= (first or 0):
             raise _fault("length_hours", _("The part must end after it begins."))
         return
-    if asked.from_at is None or asked.to_at is None:
+    at = (asked.from_at, asked.to_at)
+    if (
+        asked.from_at is None
+        or asked.to_at is None
+        or any(a and a.year not in zones.YEARS for a in at)
+    ):
         raise _fault("from_at", _("Say from when until when."))
     if asked.to_at <= asked.from_at:
         raise _fault("to_at", _("The period must end after it begins."))

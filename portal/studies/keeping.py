@@ -45,9 +45,13 @@ def unpack(pieces: Iterable[bytes], *, most: int) -> IO[bytes]:
                 raise _too_big(most)
             text.write(piece)
     except zlib.error as error:
+        text.close()
         raise Invalid(
             _("The file is packed, and damaged."), fields={"file": _("Damaged.")}
         ) from error
+    except BaseException:
+        text.close()
+        raise
     text.seek(0)
     return text
 
@@ -80,9 +84,9 @@ def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def check(text: IO[bytes], form: str) -> Read:
     """Read all of it once. Raises `Invalid` in the reader's words where it is no such trace."""
-    reading = READERS[form].jobs(cast(BinaryIO, text))
     jobs, first, last = 0, None, 0
     try:
+        reading = READERS[form].jobs(cast(BinaryIO, text))
         for job in reading:
             jobs += 1
             if jobs > MOST_JOBS:

@@ -58,7 +58,7 @@ VERDICTS: dict[Verdict, tuple[Words, str]] = {
 def amount(unit: str, value: float, currency: str = "") -> str:
     """A figure as people read it."""
     if unit == "seconds":
-        return formats.duration(value)
+        return _span(value)
     if unit == "money":
         return money.show(round(value), currency)
     if unit == "percent":
@@ -66,6 +66,14 @@ def amount(unit: str, value: float, currency: str = "") -> str:
     return formats.number(
         value, {"ratio": 3, "hours": 1}.get(unit, 0 if value == int(value) else 1)
     )
+
+
+def _span(seconds: float) -> str:
+    """A duration; below an hour to the second, since halves of minutes are compared."""
+    minutes, rest = divmod(int(seconds), 60)
+    if 0 < minutes < 60 and rest:
+        return f"{formats.duration(minutes * 60)} {formats.duration(rest)}"
+    return formats.duration(seconds)
 
 
 def signed(unit: str, value: float, currency: str = "") -> str:
@@ -114,12 +122,12 @@ def change(given: Mapping[str, Any], rules: Mapping[str, Any], names: "Names") -
     if kind == "reserve":
         return _("%(team)s has %(gpus)s GPUs of %(pool)s reserved, %(span)s") % {
             "team": names.team(given["team"]), "gpus": given["gpus"],
-            "pool": names.pool(given["pool"]), "span": _span(given),
+            "pool": names.pool(given["pool"]), "span": _when(given),
         }  # fmt: skip
     return _("without reservation R-%(id)s") % {"id": given.get("reservation")}
 
 
-def _span(given: Mapping[str, Any]) -> str:
+def _when(given: Mapping[str, Any]) -> str:
     starts, ends = (datetime.fromtimestamp(given[key], UTC) for key in ("starts_at", "ends_at"))
     return formats.span(starts, ends)
 
