@@ -22,7 +22,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from portal.common import csv, formats
-from portal.common.drawing import DASHED, HATCHED, SOLID
+from portal.common.drawing import HATCHED, SOLID
 
 LINE = "line"
 """Points joined by straight lines."""
@@ -210,7 +210,7 @@ def _area(one: Series) -> dict[str, Any]:
         pattern = {"shape": "/", "fgcolor": f"var(--{one.ink})", "bgcolor": "var(--paper)",
                    "size": 7, "solidity": 0.4, "fillmode": "overlay"}  # fmt: skip
         return {"fillpattern": pattern, "fillcolor": f"var(--{one.ink})"}
-    return {"fillcolor": "var(--idle)" if one.grain == DASHED else f"var(--{one.ink})"}
+    return {"fillcolor": f"var(--{one.ink})" if one.grain == SOLID else "var(--idle)"}
 
 
 def _bar(chart: Chart, one: Series) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The filters of the Queue and of the pages that look back."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -8,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 from portal.common.filters import FilterForm
 from portal.common.forms import offer
 from portal.dashboards.periods import PeriodForm
-from portal.dashboards.selectors import queue, waits
+from portal.dashboards.selectors import queue, usage, waits
 from portal.inventory import selectors as inventory
-from portal.teams.selectors import Tree
+from portal.teams.selectors import TeamRow, Tree
 from portal.workloads.models import Kind, WorkloadState
 
 
@@ -43,3 +44,18 @@ class FairnessFilter(PeriodForm):
         self.pools = inventory.pool_names()
         offer(self, "pool", [("", _("All pools")), *self.pools.items()])
         offer(self, "team", [("", _("All teams")), *((t.id, t.name) for t in tree.rows)])
+
+
+class UsageFilter(PeriodForm):
+    """A time, what to tell apart, and whose use."""
+
+    by = forms.ChoiceField(label=_("Grouped by"), choices=usage.By.choices)
+    team = forms.ChoiceField(label=_("Team"))
+    pool = forms.ChoiceField(label=_("Pool"))
+    kind = forms.ChoiceField(label=_("Class"), choices=[("", _("All classes")), *Kind.choices])
+    field_order = ["by", "period", "since", "until", "team", "pool", "kind"]
+
+    def __init__(self, data: Any, *, teams: Iterable[TeamRow]) -> None:
+        super().__init__(data)
+        offer(self, "team", [("", _("All I may see")), *((t.id, t.name) for t in teams)])
+        offer(self, "pool", [("", _("All pools")), *inventory.pool_names().items()])

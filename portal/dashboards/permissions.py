@@ -23,6 +23,7 @@ RULES: dict[str, Rule] = {
     "api-fairness-pairs": anywhere(),
     "api-fairness-waits": anywhere(),
     "api-fairness-starving": anywhere(),
+    "dashboards:usage": anywhere(),
     "dashboards:audit": anywhere(read=OVERSEE),
     "dashboards:style": signed_in(),
 }

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from portal.dashboards import api
-from portal.dashboards.views import fairness, pages, style
+from portal.dashboards.views import fairness, pages, style, usage
 
 app_name = "dashboards"
 urlpatterns = [
@@ -13,6 +13,7 @@ urlpatterns = [
     path("queue/<int:workload_id>/snapshot/<int:tick_id>.json", pages.snapshot, name="snapshot"),
     path("capacity/", pages.capacity, name="capacity"),
     path("fairness/", fairness.fairness, name="fairness"),
+    path("usage/", usage.usage, name="usage"),
     path("audit/", pages.audit, name="audit"),
     path("style/", style.style, name="style"),
 ]
