@@ -89,6 +89,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "portal.teams.throttling.ThrottleMiddleware",
     "portal.teams.middleware.TokenMiddleware",
     "portal.teams.middleware.PreferencesMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -187,6 +188,12 @@ SOCIALACCOUNT_PROVIDERS = {
         else [],
     }
 }
+# How many API requests a minute are answered: reads and writes of each token or person, and
+# failures of an address to say who asks; and how many tokens a person may make in an hour.
+API_READS = env.whole("EVENSHARE_API_READS", 1200, least=1)
+API_WRITES = env.whole("EVENSHARE_API_WRITES", 240, least=1)
+API_STRANGERS = env.whole("EVENSHARE_API_STRANGERS", 30, least=1)
+TOKEN_MINTS = env.whole("EVENSHARE_TOKEN_MINTS", 20, least=1)
 KNOX_TOKEN_MODEL = "teams.ApiToken"  # noqa: S105  # the name of a model
 REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer"}
 
@@ -222,6 +229,8 @@ SECURE_HSTS_PRELOAD = not EMBEDDED
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 BEHIND_PROXY = env.flag("EVENSHARE_BEHIND_PROXY", default=False)
+# Whom rates count by: the address the proxy saw, not one that anybody may write into a header.
+ALLAUTH_TRUSTED_PROXY_COUNT = 1 if BEHIND_PROXY else 0
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 CONTENT_SECURITY_POLICY = {
@@ -253,6 +262,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PAGINATION_CLASS": "portal.common.api.Paging",
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "EXCEPTION_HANDLER": "portal.common.api.problem_from_exception",
+    "URL_FORMAT_OVERRIDE": None,
     "DEFAULT_SCHEMA_CLASS": "portal.operations.openapi.Described",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }

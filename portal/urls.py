@@ -71,6 +71,9 @@ api_patterns = [
     *operations_urls.api_patterns,
     *dashboards_urls.api_patterns,
 ]
+handler400 = "portal.common.api_faults.bad_request"
+handler404 = "portal.common.api_faults.not_found"
+handler500 = "portal.common.api_faults.failed"
 urlpatterns = [
     path("admin/login/", RedirectView.as_view(pattern_name="account_login"), name="admin-login"),
     path("admin/", admin.site.urls),

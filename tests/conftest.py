@@ -7,25 +7,32 @@ from pathlib import Path
 
 import pytest
 from django.core.cache import cache
-from hypothesis import HealthCheck, settings
-from pytest_django import DjangoDbBlocker
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis
+from pytest_django import DjangoDbBlocker, Settings
 
 from tests import scratch
 
 # One profile: examples count, seconds do not, since machines differ.
-settings.register_profile(
+hypothesis.register_profile(
     "evenshare",
     deadline=None,
     max_examples=50,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.load_profile("evenshare")
+hypothesis.load_profile("evenshare")
 
 
 @pytest.fixture
 def now() -> datetime:
     """A Monday morning in Seoul: 09:00 KST, midnight UTC."""
     return datetime(2026, 11, 2, 0, 0, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _unhurried(settings: Settings) -> None:
+    """Only the tests of rates are about rates."""
+    settings.API_READS = settings.API_WRITES = settings.API_STRANGERS = 10**9
 
 
 @pytest.fixture(autouse=True)

@@ -10,13 +10,16 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, JsonResponse
+from django.utils.translation import gettext as _
 from rest_framework import exceptions, status
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.renderers import JSONRenderer
@@ -29,10 +32,12 @@ from portal.common.errors import Conflict, Invalid, Refusal
 from portal.common.models import IdempotencyKey
 
 PROBLEM = "application/problem+json"
+LAST_PAGE = 10**9
 KEPT = timedelta(hours=24)
 # Write and answer are one transaction, so a key without an answer for this long was left by a
 # process that died and changed nothing: whoever comes next may take it over.
 ABANDONED = timedelta(minutes=5)
+WELL_FORMED = re.compile(r"[!-~]{1,120}")
 UNDER_WAY = "The first request with this Idempotency-Key is still under way."
 
 
@@ -42,6 +47,22 @@ class Paging(PageNumberPagination):
     page_size = 50
     page_size_query_param = "page_size"
     max_page_size = 200
+
+    def get_page_size(self, request: Request) -> int | None:
+        """How many were asked for; what is no such number is told, not passed over."""
+        return _whole(request, "page_size", usual=self.page_size, most=self.max_page_size)
+
+    def get_page_number(self, request: Request, paginator: Any) -> int:
+        """Which page was asked for; one beyond the last is not found."""
+        return _whole(request, "page", usual=1, most=LAST_PAGE)
+
+
+def _whole(request: Request, name: str, *, usual: int, most: int) -> int:
+    text = request.query_params.get(name, str(usual))
+    if not (text.isascii() and text.isdigit() and len(text) < 12 and 1 <= int(text) <= most):
+        say = _("Give a whole number from 1 to %(most)s.") % {"most": most}
+        raise Invalid(_("The address has faults."), fields={name: say})
+    return int(text)
 
 
 class PreconditionFailed(Refusal):
@@ -122,26 +143,30 @@ def etag(version: int) -> str:
 
 def check_if_match(request: Request | HttpRequest, version: int) -> None:
     """Raise `PreconditionFailed` when the asker saw another version; no header, no check."""
-    wanted = request.headers.get("If-Match", "")
-    if wanted and wanted != "*" and etag(version) not in {p.strip() for p in wanted.split(",")}:
+    wanted = request.headers.get("If-Match")
+    if wanted is None or wanted == "*":
+        return
+    if etag(version) not in {p.strip() for p in wanted.split(",")}:
         raise PreconditionFailed("It was changed meanwhile. Read it again, then edit.")
 
 
-def once(request: Request, act: Callable[[], Response]) -> Response:
+def once(request: Request, act: Callable[[], Response], *, outside: bool = False) -> Response:
     """Run a write, or repeat the answer it once gave under the same Idempotency-Key.
 
+    `outside` is for what writes to a cluster, which no transaction may wait for; should it die
+    half-way, its own state says how far it came, and the key is free again after a while.
     Raises `Invalid` for a key used with another body, `Conflict` while the first is under way.
     """
-    key = request.headers.get("Idempotency-Key", "")
-    if not key:
+    key = request.headers.get("Idempotency-Key")
+    if key is None:
         return act()
-    if len(key) > 120:
-        raise Invalid("An Idempotency-Key has at most 120 characters.")
+    if not WELL_FORMED.fullmatch(key):
+        raise Invalid("An Idempotency-Key has at most 120 letters, digits and signs.")
     remembered = _claim(request, key)
     if remembered.status is not None:
         return Response(remembered.answer, status=remembered.status)
     try:
-        with transaction.atomic():
+        with nullcontext() if outside else transaction.atomic():
             response = act()
             remembered.status = response.status_code
             remembered.answer = json.loads(JSONRenderer().render(response.data))

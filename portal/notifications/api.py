@@ -1,5 +1,6 @@
 """One's news for programs."""
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -7,8 +8,9 @@ from rest_framework.views import APIView
 
 from portal.common import api_operations as ops
 from portal.common import clock
-from portal.common.api import Paging
+from portal.common.api import Paging, once
 from portal.common.api_shapes import page
+from portal.common.errors import Invalid
 from portal.notifications import schemas, selectors, services, words
 from portal.notifications.models import Notification
 from portal.teams import selectors as teams
@@ -29,7 +31,7 @@ class NewsListView(APIView):
         """One page."""
         rows = selectors.query_inbox(
             user_id=int(request.user.pk or 0),
-            unread=request.query_params.get("unread") == "true",
+            unread=_is_unread(request.query_params.get("unread", "false")),
             kind=request.query_params.get("kind", ""),
         )
         paging = Paging()
@@ -50,6 +52,13 @@ class NewsListView(APIView):
         )  # fmt: skip
 
 
+def _is_unread(word: str) -> bool:
+    if word not in ("true", "false"):
+        say = _("Give one of: %(words)s.") % {"words": "true, false"}
+        raise Invalid(_("The address has faults."), fields={"unread": say})
+    return word == "true"
+
+
 class ReadBody(serializers.Serializer[object]):
     """Which news was read; none named: all."""
 
@@ -62,11 +71,15 @@ class NewsReadView(APIView):
     @ops.operation(schemas.UNREAD, body=ReadBody)
     def post(self, request: Request) -> Response:
         """Mark one's own; a repeat changes nothing."""
-        body = ReadBody(data=request.data)
-        body.is_valid(raise_exception=True)
-        user_id = int(request.user.pk or 0)
-        services.mark_read(
-            user_id=user_id, notification_id=body.validated_data.get("id"),
-            real_now=clock.real_now(),
-        )  # fmt: skip
-        return Response({"unread": selectors.count_unread(user_id=user_id)})
+
+        def act() -> Response:
+            body = ReadBody(data=request.data)
+            body.is_valid(raise_exception=True)
+            user_id = int(request.user.pk or 0)
+            services.mark_read(
+                user_id=user_id, notification_id=body.validated_data.get("id"),
+                real_now=clock.real_now(),
+            )  # fmt: skip
+            return Response({"unread": selectors.count_unread(user_id=user_id)})
+
+        return once(request, act)

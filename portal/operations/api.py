@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import yaml
 from django.http import HttpResponse
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
@@ -42,8 +41,7 @@ class OpenApiYamlView(APIView):
 
     renderer_classes = [YamlRenderer, JSONRenderer]
 
-    @ops.download("application/yaml")
+    @ops.operation(FREE, media=("application/yaml",))
     def get(self, request: Request) -> HttpResponse:
         """The same as the JSON."""
-        text = yaml.safe_dump(openapi.document(), sort_keys=False, allow_unicode=True, width=100)
-        return HttpResponse(text, content_type="application/yaml; charset=utf-8")
+        return HttpResponse(openapi.as_yaml(), content_type="application/yaml; charset=utf-8")

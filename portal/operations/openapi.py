@@ -10,6 +10,7 @@ from functools import cache
 from inspect import getdoc
 from typing import Any
 
+import yaml
 from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.drainage import warn
 from drf_spectacular.generators import EndpointEnumerator, SchemaGenerator
@@ -26,6 +27,7 @@ from portal.teams.permissions import Reach, Rule
 from portal.teams.tokens import EVERY_ROOM, ROOMS
 
 PREFIX = "/api/v1/"
+READABLE = ("application/json", "application/yaml")
 
 
 class Described(AutoSchema):
@@ -93,7 +95,7 @@ class Described(AutoSchema):
         said = self.said
         answers: dict[Any, Any] = {
             (said.status, medium): OpenApiResponse(
-                said.answer if medium == "application/json" else {**TEXT, "format": "binary"},
+                said.answer if medium in READABLE else {**TEXT, "format": "binary"},
                 description=words.ANSWERS[said.status],
             )
             for medium in said.media
@@ -135,7 +137,7 @@ class Described(AutoSchema):
     def _refusals(self) -> set[int]:
         said = self.said
         found = {401, 403, 404, 406, 429, *said.fails}
-        if said.query or "<str" in self.path_regex:
+        if said.query or self._is_paged() or "<str" in self.path_regex:
             found.add(422)
         if self.method not in SAFE:
             found |= {400, 415, 422}
@@ -177,6 +179,13 @@ def document() -> dict[str, Any]:
     ]
     found["info"] = words.INFO
     return found
+
+
+@cache
+def as_yaml() -> str:
+    """The whole document, for people to read."""
+    text: str = yaml.safe_dump(document(), sort_keys=False, allow_unicode=True, width=100)
+    return text
 
 
 @cache

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from portal.common.errors import Missing
 from portal.inventory import sent
 from portal.quotas.services import MOST, Wanted
+from portal.teams import selectors as teams
 from portal.teams.permissions import DECIDE
 from portal.teams.selectors import Access
 
@@ -53,9 +54,10 @@ def read(body: Any, *, access: Access, now: datetime) -> Order:
     """Read a body; a team out of reach is as one that is not there. Raises `Missing`."""
     found = sent.read(QuotaChangeBody, body)
     wanted: list[Wanted] = []
+    known = teams.team_names()
     for change in found["changes"]:
         team_id = change.pop("team")
-        if not access.holds(DECIDE, team_id=team_id):
+        if team_id not in known or not access.holds(DECIDE, team_id=team_id):
             raise Missing
         wanted.append(Wanted(team_id=team_id, seen_id=change.pop("seen"), **change))
     return Order(found["pool"], found["valid_from"] or now, now, wanted)

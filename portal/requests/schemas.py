@@ -253,6 +253,26 @@ CLASS_RULE = named(
         }
     ),
 )  # fmt: skip
+_FEED: dict[str, Shape] = {
+    "id": ID, "team": ID, "name": TEXT, "created_by": or_null(ID), "created_at": INSTANT,
+}  # fmt: skip
+FEED = named("CalendarFeed", obj(_FEED))
+NEW_FEED = named("NewCalendarFeed", obj({**_FEED, "address": TEXT}))
+WORK_EFFECTS = named(
+    "WorkEffects",
+    obj(
+        {
+            "conflicts": many(
+                obj(
+                    {
+                        "pool": NAMED, "from": INSTANT, "to": or_null(INSTANT), "short": COUNT,
+                        "sentence": TEXT,
+                    }
+                )
+            )
+        }
+    ),
+)  # fmt: skip
 RULES = named(
     "Rules",
     obj({"approvals": many(APPROVAL_RULE), "pools": many(POOL_RULES), "classes": many(CLASS_RULE)}),

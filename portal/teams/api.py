@@ -6,6 +6,7 @@ from rest_framework.views import APIView
 
 from portal.common import api_operations as ops
 from portal.common import clock
+from portal.common.api import Paging
 from portal.common.api_shapes import page
 from portal.teams import schemas, selectors
 from portal.teams.middleware import access_of
@@ -52,4 +53,6 @@ class TeamListView(APIView):
             }
             for r in rows
         ]
-        return Response({"count": len(results), "next": None, "previous": None, "results": results})
+        paging = Paging()
+        found = paging.paginate_queryset(results, request, view=self)
+        return paging.get_paginated_response(found or [])

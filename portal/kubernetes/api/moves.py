@@ -95,10 +95,14 @@ class UndoView(APIView):
         run_id = common.body(request).get("sync")
         if not isinstance(run_id, int) or isinstance(run_id, bool):
             raise Invalid(_("Give the sync to undo."), fields={"sync": _("Give a whole number.")})
-        done = undoing.undo(
-            cluster_id=cluster_id, run_id=run_id, actor_id=common.who(request), now=clock.now()
-        )
-        return Response(common.run(done))
+
+        def act() -> Response:
+            done = undoing.undo(
+                cluster_id=cluster_id, run_id=run_id, actor_id=common.who(request), now=clock.now()
+            )
+            return Response(common.run(done))
+
+        return once(request, act, outside=True)
 
 
 class TakeOverView(APIView):
@@ -107,9 +111,13 @@ class TakeOverView(APIView):
     @ops.operation(schemas.CLUSTER)
     def post(self, request: Request, drift_id: int) -> Response:
         """No body. The cluster is written outside any transaction."""
-        row = selectors.get_drift(drift_id=drift_id)
-        taking.take_over(drift_id=drift_id, actor_id=common.who(request), now=clock.now())
-        return common.now_of(row.cluster_id)
+
+        def act() -> Response:
+            row = selectors.get_drift(drift_id=drift_id)
+            taking.take_over(drift_id=drift_id, actor_id=common.who(request), now=clock.now())
+            return common.now_of(row.cluster_id)
+
+        return once(request, act, outside=True)
 
 
 def _mode(request: Request, name: str) -> ClusterMode:
