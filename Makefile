@@ -29,7 +29,7 @@ $(DEV): pyproject.toml constraints.txt | $(BIN)/pip
 
 test: $(DEV)
 	@$(BIN)/python tests/services.py
-	@$(MAKE) --no-print-directory lint contracts types checks unit production browser test-cluster
+	@$(MAKE) --no-print-directory lint contracts types checks audit unit production browser test-cluster
 
 lint: $(DEV)
 	$(BIN)/ruff format --check .
@@ -48,13 +48,17 @@ checks: $(DEV)
 	  $(BIN)/python manage.py check --deploy --fail-level WARNING
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
+# Our code and what we depend on; says so where the index it asks cannot be reached.
+audit: $(DEV)
+	$(BIN)/python tests/audit.py
+
 unit: $(DEV)
 	$(BIN)/pytest -q -n 2 -m 'not browser and not cluster and not services and not drill'
 
 # The rooms, the flows and the races on PostgreSQL, with workers and beat on Redis.
 production: $(DEV)
 	$(BIN)/python tests/with_services.py $(BIN)/pytest -q -n 2 -m 'not drill' \
-	  tests/portal tests/flows tests/races tests/drills
+	  tests/portal tests/flows tests/races tests/drills tests/deploy/test_live_index.py
 
 browser: $(DEV)
 	$(BIN)/pytest -q -m 'browser and not drill' tests/browser
@@ -66,7 +70,7 @@ test-cluster: $(DEV)
 
 # Long: every race forty times, a worker killed at thirty random points and after each of its writes.
 drills: $(DEV)
-	RACES=40 INTERLEAVINGS=500 KILLS=30 $(BIN)/python tests/with_services.py $(BIN)/pytest -q -n 2 tests/races tests/drills tests/portal/kubernetes/test_watching_exactly.py
+	RACES=40 INTERLEAVINGS=500 KILLS=30 DRILLS=long $(BIN)/python tests/with_services.py $(BIN)/pytest -q -n 2 tests/races tests/drills tests/portal/kubernetes/test_watching_exactly.py
 
 # Every page's accessibility by the npm package lighthouse, at a version that was tried.
 lighthouse: $(DEV) $(VENV)/lighthouse
@@ -84,6 +88,10 @@ bench: $(DEV)
 	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.bill
 	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.portal_sync
 	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.watching
+
+# Two hundred people reading and twenty writing for five minutes, with ticks going on.
+load: $(DEV)
+	$(BIN)/python tests/with_services.py $(BIN)/python -m tests.benchmarks.load
 
 clean:
 	rm -rf $(VENV) var build *.egg-info

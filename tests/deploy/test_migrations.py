@@ -11,14 +11,11 @@ from functools import cache
 from typing import Any
 
 import pytest
-from django.apps import apps
-from django.db import connection, migrations, models
+from django.db import migrations, models
 from django.db.migrations import Migration
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
-
-from portal.common import live
 
 BIG = {
     "common.auditevent", "kubernetes.syncwrite", "notifications.notification",
@@ -155,27 +152,3 @@ def test_each_kind_of_harm_is_found_and_what_does_none_is_not(
     migration.operations = [operation]
     faults = list(_faults("workloads", migration, loader.project_state(newest)))
     assert [fault for fault in faults if re.search(re.escape(says), fault)] if says else not faults
-
-
-def test_a_live_index_is_built_and_taken_away_also_after_a_broken_attempt(
-    committed_database: str,
-) -> None:
-    before = ProjectState.from_apps(apps)
-    operation = live.AddIndex("lease", models.Index(fields=["holder"], name="tried_live"))
-    after = before.clone()
-    operation.state_forwards("common", after)
-    if connection.vendor == "postgresql":
-        with pytest.raises(RuntimeError, match="atomic"), connection.schema_editor() as editor:
-            operation.database_forwards("common", editor, before, after)
-    for _ in range(2 if connection.vendor == "postgresql" else 1):
-        with connection.schema_editor(atomic=False) as editor:
-            operation.database_forwards("common", editor, before, after)
-        assert "tried_live" in _indexes()
-    with connection.schema_editor() as editor:
-        operation.database_backwards("common", editor, after, before)
-    assert "tried_live" not in _indexes()
-
-
-def _indexes() -> set[str]:
-    with connection.cursor() as cursor:
-        return set(connection.introspection.get_constraints(cursor, "common_lease"))
