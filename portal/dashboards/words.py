@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from portal.common import formats
+from portal.dashboards.selectors.advice import Advice
 from portal.dashboards.selectors.capacity import NodeUse
 from portal.dashboards.selectors.common import TeamMark
 from portal.dashboards.selectors.queue import AheadRow
@@ -193,3 +194,24 @@ def ended(row: QueueRow) -> str:
     waited = formats.duration(row.scheduled_at - row.submitted_at)
     ran = formats.duration(row.ended_at - row.scheduled_at)
     return _("It waited %(waited)s and held its GPUs for %(ran)s.") % {"waited": waited, "ran": ran}
+
+
+def advice(found: Advice) -> str:
+    """How often to save, and what that rests on."""
+    return ngettext(
+        "Save about every %(interval)s: √(2 × %(save)s × %(mean)s), since a job on %(nodes)s node "
+        "here runs %(mean)s between two failures (%(failures)s in %(days)s days). Saves and "
+        "restarts then take %(cost)s%% of its time.",
+        "Save about every %(interval)s: √(2 × %(save)s × %(mean)s), since a job on %(nodes)s nodes "
+        "here runs %(mean)s between two failures (%(failures)s in %(days)s days). Saves and "
+        "restarts then take %(cost)s%% of its time.",
+        found.nodes,
+    ) % {
+        "interval": formats.duration(found.interval_seconds),
+        "save": formats.duration(found.save_seconds),
+        "mean": formats.duration(found.mean_seconds),
+        "nodes": found.nodes,
+        "failures": found.failures,
+        "days": found.days,
+        "cost": formats.number(found.cost * 100, 1),
+    }

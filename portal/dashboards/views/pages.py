@@ -14,6 +14,7 @@ from portal.common import clock, csv, tables
 from portal.common.errors import Missing
 from portal.dashboards import explaining, pictures, trail, words
 from portal.dashboards.filters import QueueFilter
+from portal.dashboards.selectors import advice
 from portal.dashboards.selectors import capacity as capacities
 from portal.dashboards.selectors import common as commons
 from portal.dashboards.selectors import desk as desks
@@ -141,6 +142,7 @@ def workload(request: HttpRequest, workload_id: int) -> HttpResponse:
     hue = record.team.hue if record.team else 0
     stage_rows = pictures.stage_rows(page.stages, now)
     start_bar = pictures.start_bar(stage_rows, hue=hue)
+    advised = advice.advise(record, page.detail.placements, now=now)
     context = {
         "page": page,
         "row": row,
@@ -156,6 +158,7 @@ def workload(request: HttpRequest, workload_id: int) -> HttpResponse:
         "outlook": words.outlook(row, now),
         "score": _score(now, record.team_id, record.pool_id) if row.waits else "",
         "timeline": pictures.timeline(page.stages, now=now, hue=hue, charged_to=record.charged_to),
+        "advice": words.advice(advised) if advised else "",
         "stage_rows": stage_rows,
         "start_bar": start_bar,
         "start_words": " · ".join(part.label for part in start_bar.parts) if start_bar else "",
