@@ -257,7 +257,7 @@ _FEED: dict[str, Shape] = {
     "id": ID, "team": ID, "name": TEXT, "created_by": or_null(ID), "created_at": INSTANT,
 }  # fmt: skip
 FEED = named("CalendarFeed", obj(_FEED))
-NEW_FEED = named("NewCalendarFeed", obj({**_FEED, "address": TEXT}))
+NEW_FEED = named("NewCalendarFeed", obj(_FEED, maybe={"address": TEXT}))
 WORK_EFFECTS = named(
     "WorkEffects",
     obj(

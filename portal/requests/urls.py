@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from portal.requests import api, rules_api
+from portal.requests import api, calendar_api, rules_api
 from portal.requests.views import (
     feeds,
     inbox,
@@ -62,6 +62,21 @@ api_patterns = [
     ),
     path("rules/pools/<int:pool_id>", rules_api.PoolRulesView.as_view(), name="api-rule-pool"),
     path("rules/classes/<str:kind>", rules_api.ClassRuleView.as_view(), name="api-rule-class"),
+    path(
+        "teams/<int:team_id>/calendar-feeds",
+        calendar_api.FeedListView.as_view(),
+        name="api-feed-list",
+    ),
+    path(
+        "calendar-feeds/<int:feed_id>/revoke",
+        calendar_api.FeedRevokeView.as_view(),
+        name="api-feed-revoke",
+    ),
+    path(
+        "maintenance/effects",
+        calendar_api.WorkEffectsView.as_view(),
+        name="api-maintenance-effects",
+    ),
     path("quotas/effects", api.QuotaEffectsView.as_view(), name="api-quota-effects"),
     path("requests", api.RequestListView.as_view(), name="api-request-list"),
     path("requests/check", api.CheckView.as_view(), name="api-request-check"),

@@ -1,7 +1,7 @@
 """Planned work on nodes, the drain before it, and what no longer adds up because of it."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -20,9 +20,9 @@ from portal.common.errors import Missing, Refusal
 from portal.common.forms import offer
 from portal.inventory import selectors as inventory
 from portal.inventory import services
-from portal.inventory.selectors import ConflictRow
 from portal.quotas import bounds
-from portal.requests import conflicts, local_times, pages, trying
+from portal.requests import conflicts, local_times, pages
+from portal.requests.conflicts import Work
 from portal.requests.forms import NeedingForm, moment
 from portal.teams.middleware import access_of
 from portal.teams.models import User
@@ -69,6 +69,13 @@ class PlanForm(NeedingForm):
                 self.add_error(name, str(fault))
         return cleaned
 
+    def work(self) -> Work:
+        """What was filled in."""
+        said = self.cleaned_data
+        return Work(
+            said["nodes"], said["starts_at"], said["ends_at"], said["drain_from"], said["reason"]
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Effects:
@@ -93,9 +100,8 @@ def plan(request: HttpRequest) -> HttpResponse:
         return _page(request, form, status=422)
     if request.POST.get("do") == "check":
         return _page(request, form, effects=_effects(form))
-    now = clock.now()
     try:
-        _plan(form, now, _who(request))
+        conflicts.plan(form.work(), now=clock.now(), actor_id=_who(request))
     except Refusal as refusal:
         common_forms.add_refusal(form, refusal)
         return _page(request, form, status=422)
@@ -127,25 +133,10 @@ def cancel(request: HttpRequest, window_id: int) -> HttpResponse:
     return HttpResponseRedirect(reverse("requests:maintenance"))
 
 
-def _plan(form: PlanForm, now: datetime, actor_id: int | None) -> None:
-    said = form.cleaned_data
-    services.plan_on_all(
-        node_ids=said["nodes"], starts_at=said["starts_at"], ends_at=said["ends_at"], now=now,
-        actor_id=actor_id, reason=said["reason"], drain_from=said["drain_from"],
-    )  # fmt: skip
-
-
 def _effects(form: PlanForm) -> Effects:
-    """Plan it, see what no longer adds up, and take all of it back."""
     now = clock.now()
-    before = inventory.list_conflicts(now=now)
-
-    def attempt() -> list[ConflictRow]:
-        _plan(form, now, None)
-        return inventory.list_conflicts(now=now)
-
     try:
-        made = [row for row in trying.taken_back(attempt) if row not in before]
+        made = conflicts.made_by(form.work(), now=now)
     except Refusal as refusal:
         return Effects((), str(refusal.message))
     return Effects(tuple(conflicts.in_words(row, now) for row in made), "")

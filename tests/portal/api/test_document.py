@@ -81,7 +81,8 @@ def test_each_operation_says_how_it_may_be_refused(document: dict[str, Any]) -> 
 
 
 def test_each_write_takes_a_key_and_each_edit_a_version(document: dict[str, Any]) -> None:
-    looks = {"job-check", "request-check", "rate-card-preview", "quota-effects"}
+    looks = {"job-check", "request-check", "rate-card-preview", "quota-effects",
+             "maintenance-effects"}  # fmt: skip
     for _path, method, said in operations(document):
         given = {one["name"] for one in said.get("parameters", [])}
         writes = method != "get" and said["operationId"] not in looks
