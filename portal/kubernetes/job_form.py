@@ -267,8 +267,10 @@ class JobForm(forms.Form):
         )  # fmt: skip
 
     def _seconds(self) -> int | None:
+        """How long it runs; a Deployment does until somebody takes it away."""
         hours = self.cleaned_data["hours"]
-        return None if hours is None else max(1, int(hours * 3600))
+        for_ever = self.cleaned_data["kind"] == composing.DEPLOYMENT
+        return None if hours is None or for_ever else max(1, int(hours * 3600))
 
 
 NAMES = tuple(JobForm.base_fields)

@@ -4,7 +4,7 @@ The engine is asked with the job behind all others, on the rows as they are: quo
 others' right and free nodes are weighed as the next tick would weigh them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 
 from django.utils.translation import gettext as _
@@ -44,6 +44,8 @@ def weigh(
     """Ask the engine about a job that is only thought of."""
     said = rehearsing.ask(cluster_id=pool.cluster_id, wish=wish, now=now)
     names = queue.names_for([said.detail], access)
+    if said.reason in _NEVER:
+        said = replace(said, position=None)
     starts = said.verb == Verb.START
     charge = _charge(wish, said, now)
     sentence = _starting(said) if starts else _waiting(said, names, zone, now)

@@ -137,16 +137,17 @@ def _others(
     found: list[str] = []
     if more > 0:
         changed = {w.team_id for w in moved}
+        borrowing = [s for s in shares.values() if s.borrowed and s.team_id not in changed]
         borrowers = [
             _("%(team)s borrows %(gpus)s")
             % {"team": share.team_name, "gpus": formats.gpus(share.borrowed)}
-            for share in shares.values()
-            if share.borrowed and share.team_id not in changed
+            for share in borrowing
         ]
         if borrowers:
+            most = min(more * MILLI, sum(share.borrowed for share in borrowing))
             found.append(
-                _("Up to %(more)s GPUs more may be called back from those who borrow: %(who)s.")
-                % {"more": more, "who": ", ".join(borrowers)}
+                _("Up to %(gpus)s of the GPUs others borrow may be called back: %(who)s.")
+                % {"gpus": formats.gpus(most), "who": ", ".join(borrowers)}
             )
     return [*found, *_waiting(pool_id, moved, begins, now, names)]
 

@@ -76,9 +76,9 @@ def told(row: Request, now: datetime) -> str:
             ) % {"count": left}
         case RequestState.SUBMITTED:
             return _(
-                "Submitted. An admin decides; until then it is a soft hold, which lapses on "
-                "%(when)s."
-            ) % {"when": formats.when(row.expires_at or now, now)}
+                "Submitted. An admin decides; until then it is a soft hold. Without a decision "
+                "it lapses %(when)s."
+            ) % {"when": formats.when(row.expires_at or now, now, inside=True)}
         case RequestState.APPROVED:
             return _approved(row, now)
         case RequestState.REJECTED:
@@ -99,15 +99,15 @@ def _approved(row: Request, now: datetime) -> str:
         case RequestKind.SLA:
             return _("Approved: the promise holds for jobs that come from then on.")
         case RequestKind.EXTENSION:
-            ends = {**words, "when": formats.when(row.ends_at or now, now)}
-            return _("Approved: reservation R-%(id)s ends on %(when)s now.") % ends
+            ends = {**words, "when": formats.when(row.ends_at or now, now, inside=True)}
+            return _("Approved: reservation R-%(id)s now ends %(when)s.") % ends
         case RequestKind.GIVE_BACK:
             return _("Done: what is left of reservation R-%(id)s is free for others.") % words
         case RequestKind.RESERVATION:
             begins = max(row.starts_at or now, row.decided_at or now)
             return _(
                 "Approved: %(gpus)s GPUs. Reservation R-%(id)s is on the calendar from %(when)s."
-            ) % {**words, "when": formats.when(begins, now)}
+            ) % {**words, "when": formats.when(begins, now, inside=True)}
 
 
 def told_released(state: ReservationState) -> str:

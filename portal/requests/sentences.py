@@ -84,7 +84,7 @@ def of_give_back(answer: GivenBack, now: datetime) -> Said:
     """What others may have again."""
     words = {
         "gpus": answer.gpus, "id": answer.reservation_id,
-        "span": formats.span(answer.from_at, answer.to_at, now),
+        "span": formats.span(answer.from_at, answer.to_at, now, inside=True),
     }  # fmt: skip
     return Said(
         "good", _("Nobody has to agree."),
@@ -130,7 +130,7 @@ def way(value: Way, now: datetime, *, with_price: bool) -> str:
     words = {
         "gpus": value.gpus,
         "pool": value.pool,
-        "span": formats.span(value.starts_at, value.ends_at, now),
+        "span": formats.span(value.starts_at, value.ends_at, now, inside=True),
     }
     patterns = {
         WayKind.LATER: _("%(gpus)s GPUs of %(pool)s fit later: %(span)s"),
@@ -160,7 +160,7 @@ def _what(answer: Answer, now: datetime, estimate: Price | None) -> str:
     words = {
         "gpus": answer.gpus,
         "pool": answer.pool,
-        "span": formats.span(answer.starts_at, answer.ends_at, now),
+        "span": formats.span(answer.starts_at, answer.ends_at, now, inside=True),
     }
     if estimate is None:
         return _("%(gpus)s GPUs of %(pool)s, %(span)s.") % words
@@ -179,7 +179,7 @@ def _faults(short: Short | None, bound: Bound | None, names: Names, now: datetim
 
 def _short(short: Short, now: datetime) -> str:
     words = {
-        "when": formats.when(short.at, now), "free": short.free, "capacity": short.capacity,
+        "when": formats.when(short.at, now, inside=True), "free": short.free, "capacity": short.capacity,
         "asked": short.asked, "per_node": short.per_node,
     }  # fmt: skip
     if short.per_node:
@@ -198,18 +198,18 @@ def _short(short: Short, now: datetime) -> str:
 def _holder(holder: Holder, names: Names, now: datetime) -> str:
     words = {"team": names.get(holder.team_id, ""), "gpus": holder.gpus, "id": holder.source_id}
     if holder.kind == "reservation" and holder.until is not None:
-        words["until"] = formats.when(holder.until, now)
+        words["until"] = formats.when(holder.until, now, inside=True)
         return _("%(team)s holds %(gpus)s until %(until)s (R-%(id)s).") % words
     if holder.until is None:
         return _("%(team)s is guaranteed %(gpus)s.") % words
-    words["until"] = formats.when(holder.until, now)
+    words["until"] = formats.when(holder.until, now, inside=True)
     return _("%(team)s is guaranteed %(gpus)s until %(until)s.") % words
 
 
 def _bound(bound: Bound, names: Names, now: datetime) -> str:
     words = {
         "team": names.get(bound.team_id, ""), "figure": bound.figure, "held": bound.held, "left": max(0, bound.left),
-        "asked": bound.asked, "when": formats.when(bound.at, now),
+        "asked": bound.asked, "when": formats.when(bound.at, now, inside=True),
     }  # fmt: skip
     if bound.rule is Rule.GUARANTEE:
         return (

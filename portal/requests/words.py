@@ -36,7 +36,7 @@ def what(row: Request, now: datetime) -> str:
         "pool": row.pool.name,
         "id": f"R-{row.about_id}" if row.about_id else "?",
         "tier": row.tier.name if row.tier else "?",
-        "until": formats.when(row.ends_at, now) if row.ends_at else "?",
+        "until": formats.when(row.ends_at, now, inside=True) if row.ends_at else "?",
     }
     match RequestKind(row.kind):
         case RequestKind.QUOTA:
@@ -48,13 +48,13 @@ def what(row: Request, now: datetime) -> str:
         case RequestKind.GIVE_BACK if row.ends_at is None:
             return _("%(id)s given back") % words
         case RequestKind.GIVE_BACK:
-            return _("%(id)s given back on %(until)s") % words
+            return _("%(id)s given back %(until)s") % words
         case RequestKind.RESERVATION if row.starts_at is None or row.ends_at is None:
             return _("%(gpus)s GPUs of %(pool)s") % words
         case RequestKind.RESERVATION:
             assert row.starts_at is not None
             assert row.ends_at is not None
-            words["span"] = formats.span(row.starts_at, row.ends_at, now)
+            words["span"] = formats.span(row.starts_at, row.ends_at, now, inside=True)
             return _("%(gpus)s GPUs of %(pool)s, %(span)s") % words
 
 

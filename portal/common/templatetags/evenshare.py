@@ -53,12 +53,14 @@ def hue(value: int) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def when(context: Context, at: datetime | None, *, full: bool = False) -> SafeString | str:
-    """A time with its day and zone, relative to the page's `now`."""
+def when(
+    context: Context, at: datetime | None, *, full: bool = False, inside: bool = False
+) -> SafeString | str:
+    """A time with its day and zone, relative to the page's `now`; `inside` a sentence or not."""
     if at is None:
         return ""
     now = None if full else context.get("now")
-    return _time(at, formats.when(at, now))
+    return _time(at, formats.when(at, now, inside=inside))
 
 
 @register.simple_tag(takes_context=True)

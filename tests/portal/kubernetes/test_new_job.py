@@ -144,6 +144,20 @@ def test_the_check_answers_with_the_verdict_and_the_manifest(place: Place) -> No
     assert "parallelism: 2" in said
 
 
+def test_what_never_fits_is_given_no_number_in_the_queue(place: Place) -> None:
+    said = text(get(place, "/new-job/check/", **filled(place, gpus=9)))
+    assert "no node of h100 has more than 8" in said
+    assert "in the queue" not in said
+
+
+def test_of_a_deployment_no_end_is_foretold(place: Place) -> None:
+    said = text(get(place, "/new-job/check/", **filled(place)))
+    assert "It would be done" in said
+    said = text(get(place, "/new-job/check/", **filled(place, kind="Deployment")))
+    assert "It would start." in said
+    assert "It would be done" not in said
+
+
 def test_a_borrowing_job_is_given_the_class_of_borrowed_work(place: Place) -> None:
     assert "evenshare-burst-h100" in str(manifest(place, gpus=4, pods=3))
     assert "evenshare-guaranteed-h100" in str(manifest(place, gpus=4, pods=3, charge="guaranteed"))

@@ -88,7 +88,10 @@ def test_messages_say_what_happened_and_what_comes_next(client: Client, world: W
     assert "Saved as a draft. Nobody decides it until you submit it." in _text(saved)
     row = Request.objects.get()
     sent = client.post(reverse("requests:submit", args=[row.pk]), {"version": 1}, follow=True)
-    assert "An admin decides; until then it is a soft hold, which lapses on Tomorrow" in _text(sent)
+    assert (
+        "An admin decides; until then it is a soft hold. Without a decision it lapses tomorrow"
+        in _text(sent)
+    )
     _as(client, world.admin)
     refused = client.post(
         reverse("requests:reject", args=[row.pk]), {"note": "No room"}, follow=True
@@ -102,7 +105,7 @@ def test_the_check_says_whether_it_fits_and_writes_nothing(client: Client, world
     part = client.get(reverse("requests:check"), _filled_in(world))
     text = _text(part)
     assert "Fits." in text
-    assert "4 GPUs of h100, Tomorrow 09:00–17:00 KST" in text
+    assert "4 GPUs of h100, tomorrow 09:00–17:00 KST" in text
     assert "Vision would hold 8 of at most 16: 8 left." in text
     assert "your draft: 4" in text
     assert b"<html" not in part.content
