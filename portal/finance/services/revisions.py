@@ -180,7 +180,7 @@ def _corrected(draft: Draft, correction: Correction, currency: str) -> Draft:
         changes["tax_basis_points"] = correction.tax_basis_points
     if not changes:
         raise Invalid(_("Say what was wrong with the line: rate, tax or team."), code="no_change")
-    return replace(draft, **changes)  # type: ignore[arg-type]
+    return replace(draft, **changes)  # type: ignore[arg-type]  # each is a field's new value
 
 
 def _moved(draft: Draft, kind: LineKind, team_id: int) -> dict[str, object]:

@@ -6,6 +6,7 @@ The sums here go over the ledger second by second with fractions and round by ha
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db.models import Sum
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from portal.finance import selectors, services
-from portal.finance.models import Month, Statement, StatementLine
+from portal.finance.models import Month, RateCard, Statement, StatementLine
 from portal.finance.services import Correction, NewRate
 from portal.inventory.models import Pool
 from portal.teams.models import Organisation, Team
@@ -29,8 +30,10 @@ ZONES = [
 FIRST_MONTHS = [(2024, 2), (2026, 3), (2026, 10), (2027, 12), (2028, 2), (2100, 2)]
 CURRENCIES = {"KRW": 0, "USD": 2, "KWD": 3}
 TIMES = {"guaranteed": Fraction(1), "borrowed": Fraction(7, 10)}
+anywhere = st.one_of(st.integers(-2_400_000, 80_000), st.integers(-30_000, 30_000))
+"""In the month before the border, its change of clocks and leap day too, or about the border."""
 held = st.tuples(
-    st.integers(-100_000, 100_000), st.integers(1, 20_000), st.integers(0, 1),
+    anywhere, st.integers(1, 20_000), st.integers(0, 1),
     st.sampled_from(sorted(TIMES)), st.integers(1, 8000),
 )  # fmt: skip
 prices = st.sampled_from([0, 1, 999_999, 2_495_000, 10**9, 10**12])
@@ -58,6 +61,17 @@ class Ground:
         )  # fmt: skip
         self.border = selectors.get_month(instant=self.now).ends_at
 
+    def costs_half_from(self, cut: int) -> datetime:
+        """Another card from a grid line on, so many cells from the border."""
+        changes: datetime = self.border + timedelta(seconds=300 * cut)
+        card = RateCard.objects.get()
+        services.set_rate_card(
+            name="Half", currency=card.currency, valid_from=changes, tax_basis_points=800,
+            actor_id=None, now=self.now - timedelta(days=30),
+            rates=[NewRate(self.pool.pk, card.rates.get().gpu_hour_micro // 2, borrowed_milli=700)],
+        )  # fmt: skip
+        return changes
+
     def use(self, rows: list[tuple[int, int, int, str, int]]) -> None:
         """GPUs held around the border, in seconds from it."""
         for first, length, team, charge, milli in rows:
@@ -80,53 +94,77 @@ def billed(team: Team) -> tuple[int, int]:
 @given(
     zone=st.sampled_from(ZONES), first=st.sampled_from(FIRST_MONTHS),
     currency=st.sampled_from(sorted(CURRENCIES)), price=prices, rows=st.lists(held, max_size=6),
+    cut=st.integers(-20 * 288, 280),
 )  # fmt: skip
 def test_use_across_a_months_border_is_split_to_the_second_and_priced_once_each(
     zone: str, first: tuple[int, int], currency: str, price: int,
-    rows: list[tuple[int, int, int, str, int]],
+    rows: list[tuple[int, int, int, str, int]], cut: int,
 ) -> None:  # fmt: skip
     with undone():
         ground = Ground(zone, first, currency, price)
+        changes = ground.costs_half_from(cut)
         ground.use(rows)
         ends = ground.border + timedelta(days=1)
         services.close_month(month_start=ground.now, actor_id=None, now=ground.border)
         services.compute_month(month_start=ground.border, now=ends)
         earlier, later = Month.objects.order_by("starts_at")
-        assert earlier.ends_at == later.starts_at == ground.border
+        year, number = first
+        assert earlier.starts_at == datetime(year, number, 1, tzinfo=ZoneInfo(zone))
+        after = datetime(year + number // 12, number % 12 + 1, 1, tzinfo=ZoneInfo(zone))
+        assert earlier.ends_at == later.starts_at == ground.border == after
         for month, until in ((earlier, earlier.ends_at), (later, ends)):
+            stretches = stretches_of(month.starts_at, until, changes, price)
             found = selectors.get_reconciliation(instant=month.starts_at)
             assert found is not None
             seconds = int((until - month.starts_at).total_seconds())
             assert found.capacity == found.accounted == 64_000 * seconds
             assert found.statements_micro == found.cost_micro
-            assert found.cost_micro == by_hand(64_000 * seconds, price, CURRENCIES[currency])
+            digits = CURRENCIES[currency]
+            assert found.cost_micro == sum(
+                by_hand(64_000 * int((last - begins).total_seconds()), rate, digits)
+                for begins, last, rate in stretches
+            )
             assert found.adds_up == (found.beyond == 0)
-            wanted = counted(month.starts_at, until, price, CURRENCIES[currency])
-            assert printed(month) == wanted
+            assert printed(month) == counted(stretches, digits)
 
 
-def printed(month: Month) -> dict[tuple[int | None, str], tuple[int, int]]:
+Stretch = tuple[datetime, datetime, int]
+UseKey = tuple[int | None, str, datetime]
+
+
+def stretches_of(
+    from_at: datetime, to_at: datetime, changes: datetime, price: int
+) -> list[Stretch]:
+    """The period cut where the price changes to half."""
+    whole = [(from_at, min(to_at, changes), price), (max(from_at, changes), to_at, price // 2)]
+    return [(begins, last, rate) for begins, last, rate in whole if begins < last]
+
+
+def printed(month: Month) -> dict[UseKey, tuple[int, int]]:
     """GPU-time and money of each line of use."""
-    lines = StatementLine.objects.filter(statement__month=month, kind="use")
     return {
-        (line.statement.team_id, line.charged_to): (line.gpu_milli_seconds, line.amount_micro)
-        for line in lines.select_related("statement")
-    }
+        (line.statement.team_id, line.charged_to, line.from_at): (
+            line.gpu_milli_seconds, line.amount_micro,
+        )
+        for line in StatementLine.objects.filter(
+            statement__month=month, kind="use"
+        ).select_related("statement")
+    }  # fmt: skip
 
 
-def counted(
-    from_at: datetime, to_at: datetime, price: int, digits: int
-) -> dict[tuple[int | None, str], tuple[int, int]]:
+def counted(stretches: list[Stretch], digits: int) -> dict[UseKey, tuple[int, int]]:
     """The same from the ledger alone."""
-    sums: dict[tuple[int | None, str], int] = defaultdict(int)
-    for row in LedgerEntry.objects.all():
-        seconds = (min(row.to_at, to_at) - max(row.from_at, from_at)).total_seconds()
-        if seconds > 0:
-            sums[row.team_id, row.charged_to] += row.sign * row.gpu_milli * int(seconds)
-    return {
-        key: (amount, by_hand(amount, round(price * TIMES[key[1]]), digits))
-        for key, amount in sums.items()
-    }
+    lines: dict[UseKey, tuple[int, int]] = {}
+    for begins, last, rate in stretches:
+        sums: dict[tuple[int | None, str], int] = defaultdict(int)
+        for row in LedgerEntry.objects.all():
+            seconds = (min(row.to_at, last) - max(row.from_at, begins)).total_seconds()
+            if seconds > 0:
+                sums[row.team_id, row.charged_to] += row.sign * row.gpu_milli * int(seconds)
+        for (team_id, charge), amount in sums.items():
+            cost = by_hand(amount, round(rate * TIMES[charge]), digits)
+            lines[team_id, charge, begins] = amount, cost
+    return lines
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))

@@ -147,6 +147,18 @@ def test_the_month_has_745_hours_and_three_prices(world: World) -> None:
     assert sums_of(world.vision) == ("14591.40", "2772.37")
 
 
+def test_every_line_prints_its_stretch_and_its_rate(world: World) -> None:
+    lines = StatementLine.objects.filter(statement__in=_of(world.search)).order_by("id")
+    assert [
+        (line.from_at, line.to_at, line.rate_micro, line.tax_basis_points) for line in lines
+    ] == [
+        (hour(0), hour(240), 2_000_000, 1900),
+        (hour(240), hour(480), 1_920_000, 1900),
+        (hour(480), hour(745), 1_956_000, 1900),
+        (hour(240), hour(480), 1_200_000, 1900),
+    ]
+
+
 def test_half_a_cent_goes_to_the_even_one(world: World) -> None:
     assert lines_of(world.speech) == [
         ("use", "guaranteed", 600, "1500.00"),
