@@ -12,10 +12,11 @@ from django.utils.safestring import SafeString
 from portal.common.drawing import Bar
 from portal.dashboards import explaining
 from portal.dashboards.explaining import Neighbour
-from portal.dashboards.selectors import common
+from portal.dashboards.selectors import common, promises
 from portal.dashboards.selectors.common import Fence, Held, Place, TeamMark
+from portal.dashboards.selectors.promises import PromiseRow
 from portal.finance import selectors as finance
-from portal.finance.selectors import StatementRow
+from portal.finance.selectors import BudgetRow, StatementRow
 from portal.inventory import selectors as inventory
 from portal.inventory.selectors import PoolRow
 from portal.quotas.models import Quota
@@ -73,6 +74,9 @@ class TeamPanel:
     waiting: tuple[QueueRow, ...]
     waiting_total: int
     bill: StatementRow | None
+    promises: tuple[PromiseRow, ...] = ()
+    budgets: tuple[tuple[BudgetRow, str, str], ...] = ()
+    """Each with what is spent of it, and how much it is, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,9 @@ def list_panels(
     upcoming = _next(ids, picture, now)
     totals = _waiting_totals(ids)
     bills = _bills(access, ids, now)
+    in_full = ids if waiting else []
+    kept = promises.list_promises(in_full, tree=tree, now=now)
+    budgets = promises.list_team_budgets(access, in_full, now=now)
     return [
         TeamPanel(
             team=row,
@@ -118,6 +125,11 @@ def list_panels(
             waiting=_waiting(access, row.id, waiting, now),
             waiting_total=totals.get(row.id, 0),
             bill=bills.get(row.id),
+            promises=tuple(kept.get(row.id, ())),
+            budgets=tuple(
+                (one, finance.show_budget(one, one.spent), finance.show_budget(one, one.limit))
+                for one in budgets.get(row.id, ())
+            ),
         )
         for row in rows
     ]
