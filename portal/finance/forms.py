@@ -100,7 +100,7 @@ class RateCardForm(forms.Form):
             initial=_plain(Decimal(rate.gpu_hour_micro) / 10**6) if rate else None,
         )  # fmt: skip
         for name, label in MULTIPLIERS:
-            self.fields[f"{name}_{one.key}"] = forms.DecimalField(
+            self.fields[f"{name}_{one.key}"] = forms.DecimalField(  # type: ignore[call-arg]  # unknown: template_name
                 label=label, min_value=0, max_value=100, decimal_places=3, required=False,
                 template_name="finance/parts/multiplier.html",
                 initial=_plain(Decimal(_milli(rate, name)) / 1000),
