@@ -59,6 +59,7 @@ class World:
     run: SyncRun
     drift: Drift
     hook: Hook
+    message: OutboxMessage
 
     def ids(self, side: Side) -> dict[str, object]:
         """Arguments of routes by name, for a side; things of the organisation are the same."""
@@ -83,6 +84,7 @@ class World:
             "drift_id": self.drift.pk,
             "hook_id": self.hook.pk,
             "message_id": self.message.pk,
+            "user_id": side.request.requested_by_id,
             "month": "2026-11",
             "provider_id": "oidc",
             "kind": "batch",
