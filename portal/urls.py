@@ -89,6 +89,7 @@ urlpatterns = [
     path("", include(kubernetes_urls)),
     path("", include(requests_urls)),
     path("", include(finance_urls)),
+    path("", include(scheduling_urls)),
     path("", include(studies_urls)),
     path("", include(usage_urls)),
     path("api/v1/", include(api_patterns)),

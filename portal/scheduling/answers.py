@@ -15,6 +15,7 @@ from portal.scheduling.selectors import (
     WaitRow,
     WorkloadDetail,
 )
+from portal.scheduling.trying import Rehearsal
 
 Answer = dict[str, object]
 
@@ -158,5 +159,31 @@ def policy(row: PolicyRow) -> Answer:
     """The rules of a cluster; `id` 0 are those it follows without a row of its own."""
     return {
         "id": row.id, "cluster": row.cluster_id, "rules": row.rules, "valid_from": row.valid_from,
-        "created_by": row.created_by_id,
+        "created_by": row.created_by_id, "note": row.note,
+    }  # fmt: skip
+
+
+def rehearsal(tried: Rehearsal) -> Answer:
+    """What another policy would do at the next tick."""
+    return {
+        "same": tried.is_same, "counts": dict(tried.counts),
+        "starts": {"now": tried.starts_before, "then": tried.starts_after},
+        "stops": {"now": tried.stops_before, "then": tried.stops_after},
+        "waiting": {"now": tried.waiting_before, "then": tried.waiting_after},
+        "jobs": [
+            {
+                "workload": move.workload_id, "name": move.name, "team": move.team_id,
+                "kind": move.kind, "planned_now": move.was_at, "planned_then": move.now_at,
+            }
+            for move in tried.moves
+        ],
+        "teams": [
+            {
+                "team": team.team_id, "name": team.name,
+                "fair_share_milli": {"now": team.fair_before, "then": team.fair_after},
+                "allocated_milli": {"now": team.allocated_before, "then": team.allocated_after},
+                "borrowed_milli": {"now": team.borrowed_before, "then": team.borrowed_after},
+            }
+            for team in tried.teams
+        ],
     }  # fmt: skip

@@ -25,6 +25,7 @@ from portal.workloads.models import Kind, WorkloadState
 WEEK = timedelta(days=7)
 MONTH = timedelta(days=28)
 LONGEST = timedelta(days=92)
+MOST_NOTE = 1000
 
 
 class PastItsTime(Refusal):
@@ -207,7 +208,10 @@ class PolicyView(APIView):
         """What counts now."""
         return self._answer(cluster_id)
 
-    @ops.operation(schemas.POLICY, body=FREE, edits=True)
+    @ops.operation(
+        schemas.POLICY, body=FREE, edits=True,
+        query=(ops.text("note", "Why, for those who read the history."),),
+    )  # fmt: skip
     def put(self, request: Request, cluster_id: int) -> Response:
         """Take the whole `policy` object of the engine's contract, from the next tick on."""
 
@@ -222,7 +226,7 @@ class PolicyView(APIView):
             try:
                 services.set_policy(
                     cluster_id=cluster_id, rules=request.data, actor_id=request.user.pk, now=now,
-                    seen_policy_id=before.id,
+                    seen_policy_id=before.id, note=request.query_params.get("note", "")[:MOST_NOTE],
                 )  # fmt: skip
             except Conflict as conflict:
                 if "If-Match" in request.headers and conflict.code == "changed_meanwhile":

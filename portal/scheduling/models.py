@@ -19,6 +19,7 @@ class Policy(models.Model):
     rules = models.JSONField()
     valid_from = models.DateTimeField()
     created_by_id = models.BigIntegerField(null=True)
+    note = models.TextField(blank=True, default="", db_default="", help_text="why it was set")
 
     class Meta:
         ordering = ["cluster_id", "valid_from", "id"]

@@ -39,4 +39,10 @@ RULES: dict[str, Rule] = {
     "api-forecast-list": anywhere(),
     "api-wait-list": anywhere(),
     "api-policy-detail": organisation(read=OVERSEE, write=DECIDE),
+    "api-policy-dry-run": organisation(read=DECIDE, write=DECIDE),
+    "api-policy-history": organisation(read=OVERSEE),
+    "api-policy-undo": organisation(read=DECIDE, write=DECIDE),
+    "scheduling:policy": organisation(read=OVERSEE),
+    "scheduling:edit-policy": organisation(read=DECIDE, write=DECIDE),
+    "scheduling:undo-policy": organisation(read=DECIDE, write=DECIDE),
 }

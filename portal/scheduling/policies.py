@@ -50,6 +50,15 @@ def rules_of(policy: Policy | None, *, cluster_id: int) -> Mapping[str, object]:
     return default_rules(Cluster.objects.values_list("mode", flat=True).get(pk=cluster_id))
 
 
+def before_newest(*, cluster_id: int, now: datetime) -> Mapping[str, object] | None:
+    """The rules from before the newest policy row, by default those of the mode; None without one."""
+    begun = Policy.objects.filter(cluster_id=cluster_id, valid_from__lte=now)
+    newest = list(begun.order_by("-valid_from", "-id")[:2])
+    if not newest:
+        return None
+    return rules_of(newest[1] if len(newest) > 1 else None, cluster_id=cluster_id)
+
+
 def last_tick(*, cluster_id: int) -> Tick | None:
     """The newest tick that decided something, without its snapshot."""
     return (

@@ -10,6 +10,7 @@ from portal.common.api_shapes import (
     NUMBER,
     TEXT,
     WHOLE,
+    by_key,
     many,
     named,
     obj,
@@ -133,7 +134,25 @@ POLICY = named(
     obj(
         {
             "id": COUNT, "cluster": ID, "rules": FREE, "valid_from": or_null(INSTANT),
-            "created_by": or_null(ID),
+            "created_by": or_null(ID), "note": TEXT,
+        }
+    ),
+)  # fmt: skip
+_BOTH = obj({"now": WHOLE, "then": WHOLE})
+REHEARSAL = named(
+    "PolicyDryRun",
+    obj(
+        {
+            "same": FLAG, "counts": by_key(COUNT), "starts": _BOTH, "stops": _BOTH,
+            "waiting": _BOTH,
+            "jobs": many(obj({
+                "workload": or_null(ID), "name": TEXT, "team": or_null(ID), "kind": TEXT,
+                "planned_now": or_null(INSTANT), "planned_then": or_null(INSTANT),
+            })),
+            "teams": many(obj({
+                "team": ID, "name": TEXT, "fair_share_milli": _BOTH, "allocated_milli": _BOTH,
+                "borrowed_milli": _BOTH,
+            })),
         }
     ),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from portal.common import audit, clock, formats, leases, logs
 from portal.common.errors import Conflict, Invalid, Missing
 from portal.inventory.models import Cluster
 from portal.reservations import services as reservations
-from portal.scheduling import foreseeing, freezing, no_shows, recording
+from portal.scheduling import foreseeing, freezing, no_shows, policies, recording
 from portal.scheduling.models import Policy, Tick, TickState
 from portal.scheduling.recording import Cycle
 from portal.slas import services as slas
@@ -109,9 +109,11 @@ def set_policy(
     actor_id: int | None,
     now: datetime,
     seen_policy_id: int | None = None,
+    note: str = "",
 ) -> Policy:
     """Let a cluster follow other rules from `now` on; ticks before keep the ones they followed.
 
+    `note` says why, for whoever reads the history.
     `seen_policy_id` is the policy the asker saw (0: none); `Conflict` when it is another by now.
     Raises `Invalid` with the engine's own words for rules its contract refuses.
     """
@@ -128,13 +130,30 @@ def set_policy(
     plain = checked_rules(rules)
     begins = max(now, before.valid_from) if before else now
     policy = Policy.objects.create(
-        cluster=cluster, rules=plain, valid_from=begins, created_by_id=actor_id
+        cluster=cluster, rules=plain, valid_from=begins, created_by_id=actor_id, note=note
     )
     audit.record(
         actor_id=actor_id, action="scheduling.policy_set", target_type="cluster",
         target_id=cluster_id, data={"before": before.rules if before else None, "after": plain},
     )  # fmt: skip
     return policy
+
+
+@transaction.atomic
+def undo_policy(
+    *, cluster_id: int, seen_policy_id: int, actor_id: int | None, now: datetime, note: str = ""
+) -> Policy:
+    """Let a cluster follow the rules from before its newest policy, as a policy of its own.
+
+    Raises `Conflict` when the newest is another than the asker saw, or there is none to undo.
+    """
+    back = policies.before_newest(cluster_id=cluster_id, now=now)
+    if back is None:
+        raise Conflict(_("There is no policy to undo."), code="nothing_to_undo")
+    return set_policy(
+        cluster_id=cluster_id, rules=back, actor_id=actor_id, now=now,
+        seen_policy_id=seen_policy_id, note=note,
+    )  # fmt: skip
 
 
 def checked_rules(rules: Mapping[str, object]) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from portal.scheduling import api
+from portal.scheduling import api, policy_api, views
 
 app_name = "scheduling"
 api_patterns = [
@@ -23,4 +23,25 @@ api_patterns = [
     path("forecasts", api.ForecastListView.as_view(), name="api-forecast-list"),
     path("waits", api.WaitListView.as_view(), name="api-wait-list"),
     path("clusters/<int:cluster_id>/policy", api.PolicyView.as_view(), name="api-policy-detail"),
+    path(
+        "clusters/<int:cluster_id>/policy/dry-run",
+        policy_api.DryRunView.as_view(),
+        name="api-policy-dry-run",
+    ),
+    path(
+        "clusters/<int:cluster_id>/policy/history",
+        policy_api.HistoryView.as_view(),
+        name="api-policy-history",
+    ),
+    path(
+        "clusters/<int:cluster_id>/policy/undo",
+        policy_api.UndoView.as_view(),
+        name="api-policy-undo",
+    ),
 ]
+page_patterns = [
+    path("policy/", views.policy, name="policy"),
+    path("policy/<int:cluster_id>/edit/", views.edit, name="edit-policy"),
+    path("policy/<int:cluster_id>/undo/", views.undo, name="undo-policy"),
+]
+urlpatterns = page_patterns

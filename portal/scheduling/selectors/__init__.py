@@ -35,6 +35,7 @@ from portal.scheduling.selectors.ticks import (
     get_snapshot,
     get_tick,
     latest_tick,
+    list_policies,
     list_ticks,
     tick_row,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "latest_tick",
     "list_decisions",
     "list_loans",
+    "list_policies",
     "list_queue",
     "list_scores",
     "list_ticks",

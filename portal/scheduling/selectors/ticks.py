@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from portal.inventory.models import Cluster
 from portal.scheduling import policies
-from portal.scheduling.models import Tick
+from portal.scheduling.models import Policy, Tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ class PolicyRow:
     rules: dict[str, Any]
     valid_from: datetime | None
     created_by_id: int | None
+    note: str = ""
 
 
 def latest_tick(*, cluster_id: int) -> TickRow | None:
@@ -100,10 +101,22 @@ def get_policy(*, cluster_id: int, now: datetime) -> PolicyRow | None:
     if policy is not None:
         return PolicyRow(
             id=policy.pk, cluster_id=cluster_id, rules=policy.rules, valid_from=policy.valid_from,
-            created_by_id=policy.created_by_id,
+            created_by_id=policy.created_by_id, note=policy.note,
         )  # fmt: skip
     mode = Cluster.objects.filter(pk=cluster_id).values_list("mode", flat=True).first()
     if mode is None:
         return None
     rules = policies.default_rules(mode)
     return PolicyRow(id=0, cluster_id=cluster_id, rules=rules, valid_from=None, created_by_id=None)
+
+
+def list_policies(*, cluster_id: int) -> list[PolicyRow]:
+    """Every policy a cluster was given, newest first."""
+    found = Policy.objects.filter(cluster_id=cluster_id).order_by("-valid_from", "-id")
+    return [
+        PolicyRow(
+            id=one.pk, cluster_id=cluster_id, rules=one.rules, valid_from=one.valid_from,
+            created_by_id=one.created_by_id, note=one.note,
+        )
+        for one in found
+    ]  # fmt: skip
