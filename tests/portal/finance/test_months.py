@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from portal.common.errors import Invalid
-from portal.finance import months, selectors, services
+from portal.finance import adjusting, months, selectors, services
 from portal.finance.models import Month, Statement
 from portal.inventory.models import Node
 from portal.teams.models import Organisation, Role
@@ -113,3 +113,24 @@ def test_an_organisation_that_only_begins_has_its_month() -> None:
     services.compute_open(now=datetime(2026, 11, 2, tzinfo=UTC))
     assert Month.objects.get().name == "2026-11"
     assert Statement.objects.count() == 2
+
+
+def test_an_open_month_is_read_again_only_after_a_grid_line_or_new_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    organisation("Asia/Seoul")
+    pool, noon = builders.a_pool(nodes=1), datetime(2026, 11, 2, 12, tzinfo=UTC)
+    read: list[datetime] = []
+    draw_up = adjusting.draw_up
+
+    def counted(month: Month, *, until: datetime) -> adjusting.Bill:
+        read.append(until)
+        return draw_up(month, until=until)
+
+    monkeypatch.setattr(adjusting, "draw_up", counted)
+    for minute in (0, 1, 4, 5, 6):
+        services.compute_open(now=noon + timedelta(minutes=minute))
+    assert read == [noon, noon + timedelta(minutes=5)]
+    builders.use(builders.a_team(), pool, noon, noon + timedelta(minutes=5))
+    services.compute_open(now=noon + timedelta(minutes=7))
+    assert len(read) == 3
