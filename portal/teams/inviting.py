@@ -28,6 +28,8 @@ from portal.teams.selectors import Access
 
 LIFE = timedelta(days=7)
 IN_A_BRANCH = (Role.MEMBER, Role.LEAD, Role.ADMIN)
+NOBODYS = 0
+"""The team of what is not there, asked for so that it takes no less than what is another's."""
 
 
 def grantable(access: Access, team_id: int | None) -> tuple[Role, ...]:
@@ -65,7 +67,8 @@ def grant(*, access: Access, username: str, role: Role, team_id: int | None, now
 def revoke(*, access: Access, assignment_id: int) -> None:
     """Take a role back. Raises `Missing` for one that is not there or not theirs to take."""
     held = RoleAssignment.objects.filter(pk=assignment_id).first()
-    if held is None or Role(held.role) not in grantable(access, held.team_id):
+    theirs = grantable(access, held.team_id if held else NOBODYS)
+    if held is None or Role(held.role) not in theirs:
         raise Missing
     services.revoke_role(assignment_id=assignment_id, actor_id=access.user_id)
 
@@ -110,7 +113,8 @@ def invite(
 def withdraw(*, access: Access, invitation_id: int, real_now: datetime) -> None:
     """Let a link open nothing any more. Raises `Missing`."""
     row = Invitation.objects.filter(pk=invitation_id).first()
-    if row is None or Role(row.role) not in grantable(access, row.team_id):
+    theirs = grantable(access, row.team_id if row else NOBODYS)
+    if row is None or Role(row.role) not in theirs:
         raise Missing
     open_ = Invitation.objects.filter(pk=row.pk, accepted_at=None, withdrawn_at=None)
     if open_.update(withdrawn_at=real_now):

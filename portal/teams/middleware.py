@@ -12,6 +12,7 @@ from django.shortcuts import resolve_url
 from django.utils import timezone, translation
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
 from django.views.defaults import page_not_found
 
 from portal.common import clock
@@ -30,6 +31,13 @@ class NotSignedIn(Refusal):
 
     status = 401
     code = "not_authenticated"
+
+
+class TooLarge(Refusal):
+    """More than anybody has to say at once."""
+
+    status = 413
+    code = "too_large"
 
 
 class TokenMiddleware:
@@ -110,7 +118,9 @@ class AccessMiddleware:
             verdict = Verdict.NOT_FOUND
         is_api = request.path.startswith("/api/")
         if verdict is Verdict.OPEN:
-            return None
+            # REST framework reads a body past Django's own bound.
+            too_large = is_api and _length(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+            return problem_response(TooLarge(_("The body is too large."))) if too_large else None
         if verdict is Verdict.SIGN_IN:
             if is_api:
                 return problem_response(NotSignedIn("Sign in, or send a token."))
@@ -130,6 +140,12 @@ class AccessMiddleware:
 def _names_no_row(argument: object) -> bool:
     """Whether a number in an address is beyond any row's, and beyond what databases take."""
     return isinstance(argument, int) and argument > LARGEST_ID
+
+
+def _length(request: HttpRequest) -> int:
+    """How many bytes the sender says there are; a server reads no more than that."""
+    text = request.META.get("CONTENT_LENGTH") or "0"
+    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def access_of(request: HttpRequest) -> selectors.Access:

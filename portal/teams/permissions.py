@@ -128,9 +128,10 @@ def _reaches(
     if rule.reach is Reach.ORGANISATION or rule.team_of is None:
         return access.holds(roles)
     team_id = rule.team_of(kwargs)
-    if isinstance(team_id, Unknown):
-        return False
-    return access.holds(roles, team_id=team_id)
+    unknown = isinstance(team_id, Unknown)
+    # Asked of what is unknown too, so that it takes no less than what is forbidden.
+    held = access.holds(roles, team_id=None if isinstance(team_id, Unknown) else team_id)
+    return held and not unknown
 
 
 RULES: dict[str, Rule] = {

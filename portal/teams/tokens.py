@@ -34,6 +34,8 @@ ROOMS = {
     "kubernetes": gettext_lazy("Sync and drift"),
     "usage": gettext_lazy("Usage"),
     "finance": gettext_lazy("Costs"),
+    "studies": gettext_lazy("What-if"),
+    "dashboards": gettext_lazy("Fairness and audit"),
 }
 SCOPES = tuple(f"{room}:{does}" for room in ROOMS for does in ("read", "write"))
 LONGEST_DAYS = 366

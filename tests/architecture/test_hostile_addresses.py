@@ -14,8 +14,8 @@ from django.urls import NoReverseMatch, reverse
 
 from portal.common import clock
 from portal.teams.models import Role, RoleAssignment
-from tests.architecture.test_access import ROUTES
 from tests.builders import a_user
+from tests.doors import ROUTES
 from tests.world import World, a_world
 
 pytestmark = pytest.mark.django_db
