@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db.models import F, Q, QuerySet
 
 from portal.common.models import Channel, OutboxMessage
@@ -41,6 +42,11 @@ class Delivered:
 
     sent: int = 0
     failed: int = 0
+
+
+def has_mail_server() -> bool:
+    """Whether mail leaves at all: where no server is named, it goes nowhere."""
+    return not settings.EMAIL_BACKEND.endswith(".dummy.EmailBackend")
 
 
 def put(
@@ -75,10 +81,12 @@ def deliver_due(senders: Mapping[str, Sender], *, clock: Callable[[], datetime])
     return Delivered(sent, failed)
 
 
-def try_again(*, message_id: int, real_now: datetime) -> bool:
-    """Let one that was given up be sent once more; false when it was not given up."""
-    given_up = OutboxMessage.objects.filter(pk=message_id, given_up_at__isnull=False)
-    return bool(given_up.update(given_up_at=None, created_at=real_now, due_at=real_now, attempts=0))
+def try_again(*, message_id: int | None, real_now: datetime) -> int:
+    """Let one that was given up, or without an id all of them, be sent once more; how many."""
+    given_up = OutboxMessage.objects.filter(given_up_at__isnull=False)
+    if message_id is not None:
+        given_up = given_up.filter(pk=message_id)
+    return given_up.update(given_up_at=None, created_at=real_now, due_at=real_now, attempts=0)
 
 
 def _due(now: datetime) -> QuerySet[OutboxMessage]:

@@ -8,6 +8,10 @@ RULES: dict[str, Rule] = {
     "notifications:settings": signed_in(),
     "notifications:hooks": organisation(read=DECIDE, write=DECIDE),
     "notifications:retire-hook": organisation(read=DECIDE, write=DECIDE),
+    "notifications:outbox": organisation(read=DECIDE, write=DECIDE),
+    "notifications:try-again": organisation(read=DECIDE, write=DECIDE),
+    "api-outbox-list": organisation(read=DECIDE),
+    "api-outbox-again": organisation(read=DECIDE, write=DECIDE),
     "api-notification-list": signed_in(),
     "api-notification-read": signed_in(),
 }

@@ -250,6 +250,21 @@ def retire_hook(*, hook_id: int, actor_id: int | None, real_now: datetime) -> No
         )  # fmt: skip
 
 
+@transaction.atomic
+def try_again(*, message_id: int | None, actor_id: int | None, real_now: datetime) -> int:
+    """Let one message that was given up, or without an id all of them, be sent once more.
+
+    Returns how many.
+    """
+    again = outbox.try_again(message_id=message_id, real_now=real_now)
+    if again:
+        audit.record(
+            actor_id=actor_id, action="notifications.tried_again", target_type="message",
+            target_id=message_id, data={"messages": again},
+        )  # fmt: skip
+    return again
+
+
 def forget_old(*, real_now: datetime) -> None:
     """Delete news older than a year."""
     Notification.objects.filter(at__lt=real_now - KEPT).delete()

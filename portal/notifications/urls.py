@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from portal.notifications import api, views
+from portal.notifications import api, outbox_api, outbox_views, views
 
 app_name = "notifications"
 urlpatterns = [
@@ -11,8 +11,12 @@ urlpatterns = [
     path("inbox/settings/", views.settings, name="settings"),
     path("inbox/hooks/", views.hooks, name="hooks"),
     path("inbox/hooks/<int:hook_id>/retire/", views.retire_hook, name="retire-hook"),
+    path("inbox/outbox/", outbox_views.outbox, name="outbox"),
+    path("inbox/outbox/again/", outbox_views.try_again, name="try-again"),
 ]
 api_patterns = [
     path("notifications", api.NewsListView.as_view(), name="api-notification-list"),
+    path("outbox", outbox_api.OutboxListView.as_view(), name="api-outbox-list"),
+    path("outbox/<int:message_id>/again", outbox_api.AgainView.as_view(), name="api-outbox-again"),
     path("notifications/read", api.NewsReadView.as_view(), name="api-notification-read"),
 ]

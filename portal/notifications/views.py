@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from portal.common import clock
+from portal.common import outbox as common_outbox
 from portal.common.errors import Refusal
 from portal.common.forms import add_refusal
 from portal.notifications import selectors, services, words
@@ -70,7 +71,8 @@ def settings(request: HttpRequest) -> HttpResponse:
         services.set_preferences(user_id=user.pk, mailing=form.cleaned_data)
         messages.success(request, _("Saved."))
         return redirect("notifications:settings")
-    return render(request, "notifications/settings.html", {"form": form, "address": user.email})
+    context = {"form": form, "address": user.email, "has_server": common_outbox.has_mail_server()}
+    return render(request, "notifications/settings.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -18,7 +18,8 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from redis import Redis, RedisError
 
-from portal.common import audit, clock
+from portal.common import audit, clock, outbox
+from portal.common.models import OutboxMessage
 from portal.inventory.models import Cluster
 from portal.kubernetes import services as kubernetes
 from portal.kubernetes.port import ClusterError
@@ -166,7 +167,11 @@ def _redis() -> Redis:
 
 
 def mail(_now: datetime) -> Iterator[Finding]:
-    """Find whether the mail server takes mail, where one is named."""
+    """Find whether the mail server takes mail, and whether there is one."""
+    if not outbox.has_mail_server():
+        yield Finding(
+            "mail", Level.WARN, "no server is set: e-mails are not sent", "Set EVENSHARE_MAIL."
+        )
     if not settings.EMAIL_HOST:
         return
     where = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
@@ -175,6 +180,18 @@ def mail(_now: datetime) -> Iterator[Finding]:
             yield Finding("mail", Level.GOOD, f"{where} answers")
     except (OSError, SMTPException) as error:
         yield Finding("mail", Level.BAD, f"{where}: {error}", "Check EVENSHARE_MAIL.")
+
+
+def leaving(_now: datetime) -> Iterator[Finding]:
+    """Find whether messages to the world were given up."""
+    given_up = OutboxMessage.objects.filter(given_up_at__isnull=False).count()
+    if given_up:
+        yield Finding(
+            "outbox", Level.WARN, f"{given_up} messages were given up",
+            f"See why, and send them again: {settings.SITE_URL}/inbox/outbox/",
+        )  # fmt: skip
+    else:
+        yield Finding("outbox", Level.GOOD, "no message was given up")
 
 
 def clusters(now: datetime) -> Iterator[Finding]:
@@ -295,7 +312,7 @@ def files(_now: datetime) -> Iterator[Finding]:
 
 READY: tuple[Check, ...] = (database, broker, shared_cache)
 ALL: tuple[Check, ...] = (
-    database, database_clock, broker, shared_cache, workers, mail, files, people, clusters, reach, rights, audit_chain, upkeep,
+    database, database_clock, broker, shared_cache, workers, mail, leaving, files, people, clusters, reach, rights, audit_chain, upkeep,
 )  # fmt: skip
 
 

@@ -6,11 +6,15 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 
 from portal.common.models import OutboxMessage
-from portal.common.outbox import NotSent
+from portal.common.outbox import NotSent, has_mail_server
+
+NO_SERVER = "no mail server is set"
 
 
 def send(message: OutboxMessage) -> None:
     """Send it, under a Message-ID that is the same at every attempt. Raises `NotSent`."""
+    if not has_mail_server():
+        raise NotSent(NO_SERVER, final=True)
     domain = settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].strip(" >") or "evenshare"
     mail = EmailMessage(
         " ".join(message.subject.split()), message.body, to=[message.address],

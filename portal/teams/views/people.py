@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from portal.common import clock
+from portal.common import clock, outbox
 from portal.common.errors import Missing, Refusal
 from portal.common.forms import add_refusal
 from portal.teams import inviting, selectors
@@ -38,7 +38,10 @@ def people(request: HttpRequest) -> HttpResponse:
             if link is None:
                 messages.success(request, _("The role is given."))
                 return redirect("teams:people")
-            context = {"link": link, "invited": form.cleaned_data["who"]}
+            context = {
+                "link": link, "invited": form.cleaned_data["who"],
+                "has_server": outbox.has_mail_server(),
+            }  # fmt: skip
             form = RoleForm(teams=choices)
     return render(request, "teams/people.html", _page(request, access) | context | {"form": form})
 
@@ -90,7 +93,11 @@ def _page(request: HttpRequest, access: Access) -> dict[str, Any]:
         (row, names.get(row.team_id or 0))
         for row in selectors.list_invitations(team_ids=ids, real_now=clock.real_now())
     ]
-    return {"page": page, "people": rows, "invitations": invitations, "q": words}
+    may_forget = access.holds({Role.ADMIN})
+    return {
+        "page": page, "people": rows, "invitations": invitations, "q": words,
+        "may_forget": may_forget,
+    }  # fmt: skip
 
 
 @require_POST
