@@ -150,11 +150,14 @@ def check_if_match(request: Request | HttpRequest, version: int) -> None:
         raise PreconditionFailed("It was changed meanwhile. Read it again, then edit.")
 
 
-def once(request: Request, act: Callable[[], Response], *, outside: bool = False) -> Response:
+def once(
+    request: Request, act: Callable[[], Response], *, outside: bool = False, unkept: str = ""
+) -> Response:
     """Run a write, or repeat the answer it once gave under the same Idempotency-Key.
 
     `outside` is for what writes to a cluster, which no transaction may wait for; should it die
     half-way, its own state says how far it came, and the key is free again after a while.
+    `unkept` names what an answer shows this once: a repeat has null there.
     Raises `Invalid` for a key used with another body, `Conflict` while the first is under way.
     """
     key = request.headers.get("Idempotency-Key")
@@ -170,6 +173,8 @@ def once(request: Request, act: Callable[[], Response], *, outside: bool = False
             response = act()
             remembered.status = response.status_code
             remembered.answer = json.loads(JSONRenderer().render(response.data))
+            if unkept:
+                remembered.answer[unkept] = None
             remembered.save(update_fields=["status", "answer"])
     except BaseException:
         remembered.delete()

@@ -77,6 +77,11 @@ def instant(name: str, about: str) -> Parameter:
     return Parameter(name, INSTANT, about)
 
 
+def day(name: str, about: str) -> Parameter:
+    """A day."""
+    return Parameter(name, {"type": "string", "format": "date"}, about)
+
+
 def word(name: str, words: Iterable[str], about: str) -> Parameter:
     """One of a few words."""
     return Parameter(name, one_of(words), about)

@@ -25,5 +25,6 @@ RULES: dict[str, Rule] = {
     "api-fairness-starving": anywhere(),
     "dashboards:usage": anywhere(),
     "dashboards:audit": anywhere(read=OVERSEE),
+    "api-audit-list": anywhere(read=OVERSEE),
     "dashboards:style": signed_in(),
 }

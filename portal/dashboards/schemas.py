@@ -3,6 +3,7 @@
 from portal.common.api_shapes import (
     COUNT,
     FLAG,
+    FREE,
     ID,
     INSTANT,
     NAMED,
@@ -49,6 +50,16 @@ STARVING = named(
         {
             "id": ID, "name": or_null(TEXT), "team": obj({"id": or_null(ID), "name": TEXT}),
             "waited_seconds": COUNT, "target_seconds": or_null(COUNT), "reason": TEXT,
+        }
+    ),
+)  # fmt: skip
+AUDIT_LINE = named(
+    "AuditLine",
+    obj(
+        {
+            "id": ID, "at": INSTANT, "actor": or_null(ID), "action": TEXT,
+            "target": obj({"type": TEXT, "id": or_null(WHOLE)}), "team": or_null(ID),
+            "data": FREE, "request_id": TEXT, "previous_hash": TEXT, "hash": TEXT,
         }
     ),
 )  # fmt: skip

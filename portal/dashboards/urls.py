@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from portal.dashboards import api
+from portal.dashboards import api, audit_api
 from portal.dashboards.views import fairness, pages, style, usage
 
 app_name = "dashboards"
@@ -18,6 +18,7 @@ urlpatterns = [
     path("style/", style.style, name="style"),
 ]
 api_patterns = [
+    path("audit", audit_api.AuditListView.as_view(), name="api-audit-list"),
     path("fairness", api.FairnessListView.as_view(), name="api-fairness-list"),
     path("fairness/history", api.FairnessHistoryView.as_view(), name="api-fairness-history"),
     path("fairness/pairs", api.FairnessPairsView.as_view(), name="api-fairness-pairs"),

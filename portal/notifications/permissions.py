@@ -14,4 +14,7 @@ RULES: dict[str, Rule] = {
     "api-outbox-again": organisation(read=DECIDE, write=DECIDE),
     "api-notification-list": signed_in(),
     "api-notification-read": signed_in(),
+    "api-wishes-detail": signed_in(),
+    "api-hook-list": organisation(read=DECIDE, write=DECIDE),
+    "api-hook-retire": organisation(read=DECIDE, write=DECIDE),
 }

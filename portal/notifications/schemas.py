@@ -1,7 +1,9 @@
 """What the room's API answers, as JSON Schema."""
 
-from portal.common.api_shapes import COUNT, ID, INSTANT, TEXT, named, obj, one_of, or_null
+from portal.common.api_shapes import COUNT, ID, INSTANT, TEXT, many, named, obj, one_of, or_null
 from portal.common.models import Channel
+from portal.notifications.kinds import BY_NAME
+from portal.notifications.models import Hook, Mailing
 
 NEWS = named(
     "News",
@@ -25,3 +27,16 @@ LEAVING = named(
     ),
 )  # fmt: skip
 AGAIN = named("Again", obj({"again": COUNT}))
+WISHES = named("Wishes", obj(dict.fromkeys(BY_NAME, one_of(Mailing.values))))
+WISHES_BODY = named("WishesBody", obj({}, maybe=dict.fromkeys(BY_NAME, one_of(Mailing.values))))
+HOOK = named(
+    "Hook",
+    obj(
+        {
+            "id": ID, "name": TEXT, "way": one_of(Hook.Way.values), "where": TEXT,
+            "kinds": many(TEXT), "team": or_null(ID), "waiting": COUNT,
+            "last_sent_at": or_null(INSTANT), "error": or_null(TEXT),
+        }
+    ),
+)  # fmt: skip
+HOOK_ADDED = named("HookAdded", obj({"name": TEXT, "secret": or_null(TEXT)}))

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from portal.notifications import api, outbox_api, outbox_views, views
+from portal.notifications import api, outbox_api, outbox_views, views, wishes_api
 
 app_name = "notifications"
 urlpatterns = [
@@ -18,5 +18,8 @@ api_patterns = [
     path("notifications", api.NewsListView.as_view(), name="api-notification-list"),
     path("outbox", outbox_api.OutboxListView.as_view(), name="api-outbox-list"),
     path("outbox/<int:message_id>/again", outbox_api.AgainView.as_view(), name="api-outbox-again"),
+    path("notifications/settings", wishes_api.WishesView.as_view(), name="api-wishes-detail"),
+    path("hooks", wishes_api.HookListView.as_view(), name="api-hook-list"),
+    path("hooks/<int:hook_id>/retire", wishes_api.HookRetireView.as_view(), name="api-hook-retire"),
     path("notifications/read", api.NewsReadView.as_view(), name="api-notification-read"),
 ]

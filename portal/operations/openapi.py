@@ -96,7 +96,7 @@ class Described(AutoSchema):
         answers: dict[Any, Any] = {
             (said.status, medium): OpenApiResponse(
                 said.answer if medium in READABLE else {**TEXT, "format": "binary"},
-                description=words.ANSWERS[said.status],
+                description=words.ANSWERS.get(said.status, "As asked."),
             )
             for medium in said.media
         }

@@ -87,7 +87,7 @@ def about() -> list[str]:
 
 
 def _operation(path: str, method: str, said: dict[str, Any]) -> Documented:
-    body = _body_of(said)
+    body = body_of(said)
     answers = [_answered(status, found) for status, found in said["responses"].items()]
     scopes = next(way["token"] for way in said["security"] if "token" in way)
     return Documented(
@@ -101,7 +101,8 @@ def _operation(path: str, method: str, said: dict[str, Any]) -> Documented:
     )  # fmt: skip
 
 
-def _body_of(said: dict[str, Any]) -> dict[str, Any] | None:
+def body_of(said: dict[str, Any]) -> dict[str, Any] | None:
+    """What an operation takes, where it takes anything."""
     content = said.get("requestBody", {}).get("content", {})
     found: dict[str, Any] | None = content.get("application/json", {}).get("schema")
     return found
