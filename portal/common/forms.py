@@ -35,6 +35,13 @@ def offer(form: forms.BaseForm, name: str, choices: Iterable[Any]) -> None:
     field.choices = list(choices)
 
 
+def offered(form: forms.BaseForm, name: str) -> list[tuple[Any, Any]]:
+    """What a field offers, as values with their labels."""
+    field = form.fields[name]
+    assert isinstance(field, forms.ChoiceField)
+    return [(value, label) for value, label in field.choices]
+
+
 class DateTimeInput(forms.DateTimeInput):
     """A day and a time, as the browser lets one pick them."""
 

@@ -53,9 +53,7 @@ class ModeForm(forms.Form):
         self.initial = {"was": mode}
         ladder = standing.LADDER
         reach = ladder[: ladder.index(ClusterMode(mode)) + 2]
-        self.fields["mode"].choices = [  # type: ignore[attr-defined]
-            (step.value, step.label) for step in reach if step != mode
-        ]
+        offer(self, "mode", [(step.value, step.label) for step in reach if step != mode])
 
 
 class PauseForm(forms.Form):

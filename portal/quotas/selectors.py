@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Max, Q, QuerySet
 
-from portal.inventory.calendar import FOREVER, Period, Span, clip, steps
+from portal.inventory.calendar import FOREVER, Period, Span, steps
 from portal.quotas.models import Quota
 
 
@@ -26,15 +26,6 @@ class QuotaRow:
     valid_from: datetime
     valid_to: datetime | None
     request_id: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class QuotaStep:
-    """Which quota holds from when to when; None where the team has none."""
-
-    from_at: datetime
-    to_at: datetime
-    quota: QuotaRow | None
 
 
 def valid_at(at: datetime) -> Q:
@@ -89,26 +80,6 @@ def newest_ids(*, pool_id: int, team_ids: Iterable[int] | None = None) -> dict[i
         rows = rows.filter(team_id__in=list(team_ids))
     pairs = rows.order_by().values_list("team_id").annotate(newest=Max("id"))
     return dict(pairs)
-
-
-def quota_steps(
-    *, team_id: int, pool_id: int, from_at: datetime, to_at: datetime | None = None
-) -> tuple[QuotaStep, ...]:
-    """Which quota holds over the window, without a gap."""
-    window = Period(from_at, to_at or FOREVER)
-    found: list[QuotaStep] = []
-    reached = window.from_at
-    for row in list_within([team_id], pool_id, window):
-        part = clip(row.valid_from, row.valid_to or FOREVER, window)
-        if part is None:
-            continue
-        if part.from_at > reached:
-            found.append(QuotaStep(reached, part.from_at, None))
-        found.append(QuotaStep(part.from_at, part.to_at, row))
-        reached = part.to_at
-    if reached < window.to_at:
-        found.append(QuotaStep(reached, window.to_at, None))
-    return tuple(found)
 
 
 def guaranteed_steps(

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from portal.common.errors import Invalid
 from portal.common.filters import PlainSelect
-from portal.common.forms import offer
+from portal.common.forms import offer, offered
 from portal.requests import local_times
 from portal.requests.faulting import LONGEST_TEXT
 from portal.requests.kinds.contract import MOST
@@ -145,7 +145,7 @@ class AskForm(NeedingForm):
     @property
     def has_choices(self) -> bool:
         """Whether there is anything to ask it for."""
-        return bool(self.fields["pool"].choices)  # type: ignore[attr-defined]
+        return bool(offered(self, "pool"))
 
     def raise_faults(self) -> None:
         """Raise `Invalid` with every fault when it cannot be read."""

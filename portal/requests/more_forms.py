@@ -7,6 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from portal.common import formats
+from portal.common.forms import offer
 from portal.requests.forms import AskForm, QuotaForm, ReservationForm, moment
 from portal.requests.models import RequestKind
 from portal.requests.services import Asked
@@ -46,10 +47,8 @@ class AboutForm(AskForm):
             )
         }
         names, pool_names = {team.id: team.name for team in own}, dict(known)
-        self.fields["reservation"].choices = [  # type: ignore[attr-defined]
-            ("", "—"),
-            *((row.id, _in_words(row, names, pool_names)) for row in self.held.values()),
-        ]
+        told = ((row.id, _in_words(row, names, pool_names)) for row in self.held.values())
+        offer(self, "reservation", [("", "—"), *told])
 
     @property
     def has_choices(self) -> bool:
@@ -108,13 +107,11 @@ class SlaForm(AskForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["tier"].choices = [  # type: ignore[attr-defined]
-            ("", "—"),
-            *(
-                (tier.pk, f"{tier.name} · {formats.duration(tier.target_wait_seconds)}")
-                for tier in slas.list_tiers()
-            ),
-        ]
+        told = (
+            (tier.pk, f"{tier.name} · {formats.duration(tier.target_wait_seconds)}")
+            for tier in slas.list_tiers()
+        )
+        offer(self, "tier", [("", "—"), *told])
 
     def asked(self) -> Asked:
         """What was filled in."""

@@ -5,8 +5,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from portal.common.errors import Invalid
-from portal.requests.kinds.contract import Faults, beyond_pool
+from portal.requests.kinds.contract import Faults, Plain, beyond_pool, whole
 from portal.requests.kinds.reservation import ReservationAsked, broken, filled
 from portal.requests.models import Request
 from portal.reservations import rules as booking
@@ -22,6 +21,14 @@ def reservation_of(row: Request) -> Reservation | None:
         return None
     own = Reservation.objects.filter(team_id=row.team_id, pool_id=row.pool_id)
     return own.filter(pk=row.about_id).first()
+
+
+def _copied(row: Request) -> Reservation | None:
+    """The reservation it is about, once what is the same in both is copied from it."""
+    held = reservation_of(row)
+    for name in COPIED if held else ():
+        setattr(row, name, getattr(held, name))
+    return held
 
 
 def _fault_of(held: Reservation | None, now: datetime) -> Faults:
@@ -40,9 +47,7 @@ class Extension(ReservationAsked):
 
     def fill(self, row: Request, now: datetime) -> None:
         """GPUs, shape and source are the reservation's; it goes on where that ends."""
-        held = reservation_of(row)
-        for name in COPIED if held else ():
-            setattr(row, name, getattr(held, name))
+        held = _copied(row)
         row.starts_at = held.ends_at if held else None
 
     def faults(self, row: Request, now: datetime) -> Faults:
@@ -76,7 +81,7 @@ class Extension(ReservationAsked):
 
     def grant(self, row: Request, granted_gpus: int | None, now: datetime) -> int:
         """All its GPUs: it goes on as it is."""
-        return _all(row, granted_gpus)
+        return whole(row.gpus or 0, granted_gpus)
 
     def carry_out(
         self, row: Request, granted_gpus: int, actor_id: int, now: datetime
@@ -89,7 +94,7 @@ class Extension(ReservationAsked):
         return {"reservation_id": held.pk}
 
 
-class GiveBack:
+class GiveBack(Plain):
     """A reservation ends earlier, at a time to come or as soon as it is asked; nobody has to agree."""
 
     columns = frozenset({"about_id", "ends_at", "zone", *COPIED})
@@ -97,9 +102,7 @@ class GiveBack:
 
     def fill(self, row: Request, now: datetime) -> None:
         """GPUs, shape and source are the reservation's."""
-        held = reservation_of(row)
-        for name in COPIED if held else ():
-            setattr(row, name, getattr(held, name))
+        _copied(row)
 
     def approvals(self, row: Request) -> tuple[int, int]:
         """Nobody."""
@@ -121,21 +124,13 @@ class GiveBack:
         """Which reservation; without a time it is at once."""
         return {} if row.about_id is not None else {"reservation": _("Say which reservation.")}
 
-    def beyond(self, row: Request, now: datetime) -> Faults:
-        """Nothing is asked for."""
-        return {}
-
     def lapses_at(self, row: Request) -> datetime | None:
         """When it would end."""
         return row.ends_at
 
-    def price(self, row: Request, now: datetime) -> tuple[int, str] | None:
-        """It costs nothing."""
-        return None
-
     def grant(self, row: Request, granted_gpus: int | None, now: datetime) -> int:
         """All its GPUs."""
-        return _all(row, granted_gpus)
+        return whole(row.gpus or 0, granted_gpus)
 
     def carry_out(
         self, row: Request, granted_gpus: int, actor_id: int, now: datetime
@@ -149,11 +144,3 @@ class GiveBack:
         else:
             reservations.cancel(reservation_id=pk, actor_id=actor_id, now=now)
         return {"reservation_id": pk}
-
-
-def _all(row: Request, granted_gpus: int | None) -> int:
-    asked = row.gpus or 0
-    if granted_gpus not in (None, asked):
-        say = _("This can only be granted as a whole.")
-        raise Invalid(say, code="cannot_grant", fields={"granted_gpus": say})
-    return asked

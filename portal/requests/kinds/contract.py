@@ -6,6 +6,7 @@ from typing import Protocol
 
 from django.utils.translation import gettext as _
 
+from portal.common.errors import Invalid
 from portal.inventory import selectors as inventory
 from portal.requests.models import Request, RequestKind
 
@@ -64,6 +65,37 @@ class Kind(Protocol):
     ) -> Mapping[str, int]:
         """Make the change and name what it became, as columns of `Request`."""
         ...
+
+
+class Plain:
+    """What most kinds do: one person agrees, nothing follows, lapses, is beyond or costs."""
+
+    def fill(self, row: Request, now: datetime) -> None:
+        """All of it is asked for."""
+
+    def approvals(self, row: Request) -> tuple[int, int]:
+        """Somebody always has to."""
+        return 1, MOST_APPROVALS
+
+    def beyond(self, row: Request, now: datetime) -> Faults:
+        """Nothing is taken from the pool."""
+        return {}
+
+    def lapses_at(self, row: Request) -> datetime | None:
+        """Never by itself: granted late it begins late."""
+        return None
+
+    def price(self, row: Request, now: datetime) -> tuple[int, str] | None:
+        """It costs nothing; its use does."""
+        return None
+
+
+def whole(asked: int, granted_gpus: int | None) -> int:
+    """All that was asked for; a part of it is refused."""
+    if granted_gpus is not None and granted_gpus != asked:
+        say = _("This can only be granted as a whole.")
+        raise Invalid(say, code="cannot_grant", fields={"granted_gpus": say})
+    return asked
 
 
 def whole_between(row: Request, names: tuple[str, ...], least: int, say: str) -> Faults:

@@ -9,24 +9,17 @@ from portal.common.errors import Invalid
 from portal.quotas import selectors as quotas
 from portal.quotas import services as quota_services
 from portal.requests import quota_figures
-from portal.requests.kinds.contract import MOST_APPROVALS, Faults, beyond_pool, whole_between
+from portal.requests.kinds.contract import Faults, Plain, beyond_pool, whole_between
 from portal.requests.kinds.reservation import SLACK
 from portal.requests.models import Request
 from portal.requests.quota_figures import FIGURES
 
 
-class QuotaChange:
+class QuotaChange(Plain):
     """A change of a team's figures in a pool; all of them are asked for at once."""
 
     columns = frozenset({*FIGURES, "starts_at", "zone"})
     in_part = True
-
-    def fill(self, row: Request, now: datetime) -> None:
-        """All of it is asked for."""
-
-    def approvals(self, row: Request) -> tuple[int, int]:
-        """Somebody always has to."""
-        return 1, MOST_APPROVALS
 
     def faults(self, row: Request, now: datetime) -> Faults:
         """Numbers that contradict each other, and a past beginning."""
@@ -54,14 +47,6 @@ class QuotaChange:
     def beyond(self, row: Request, now: datetime) -> Faults:
         """A guarantee of more GPUs than the pool has from then on."""
         return beyond_pool(row, row.guaranteed, max(row.starts_at or now, now), None)
-
-    def lapses_at(self, row: Request) -> datetime | None:
-        """Never by itself: granted late it begins late."""
-        return None
-
-    def price(self, row: Request, now: datetime) -> tuple[int, str] | None:
-        """A promise costs nothing; its use does."""
-        return None
 
     def grant(self, row: Request, granted_gpus: int | None, now: datetime) -> int:
         """The guarantee asked for, or one between it and what they would have then."""

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from portal.common.errors import Invalid, Missing
-from portal.requests.kinds.contract import MOST_APPROVALS, Faults
+from portal.common.errors import Missing
+from portal.requests.kinds.contract import Faults, Plain, whole
 from portal.requests.kinds.reservation import SLACK
 from portal.requests.models import Request
 from portal.slas import services as slas
@@ -14,18 +14,11 @@ from portal.slas import targets
 from portal.slas.models import Tier
 
 
-class SlaChange:
+class SlaChange(Plain):
     """Another tier for a team in a pool."""
 
     columns = frozenset({"tier_id", "starts_at", "ends_at", "zone"})
     in_part = False
-
-    def fill(self, row: Request, now: datetime) -> None:
-        """All of it is asked for."""
-
-    def approvals(self, row: Request) -> tuple[int, int]:
-        """Somebody always has to."""
-        return 1, MOST_APPROVALS
 
     def faults(self, row: Request, now: datetime) -> Faults:
         """A tier nobody is given any more, and a time that has passed."""
@@ -49,24 +42,13 @@ class SlaChange:
             return {"tier": _("The team has this tier already.")}
         return {}
 
-    def beyond(self, row: Request, now: datetime) -> Faults:
-        """A promise takes nothing from the pool."""
-        return {}
-
     def lapses_at(self, row: Request) -> datetime | None:
         """At its end."""
         return row.ends_at
 
-    def price(self, row: Request, now: datetime) -> tuple[int, str] | None:
-        """A promise costs nothing; its use does."""
-        return None
-
     def grant(self, row: Request, granted_gpus: int | None, now: datetime) -> int:
         """There is no part of a promise."""
-        if granted_gpus:
-            say = _("This can only be granted as a whole.")
-            raise Invalid(say, code="cannot_grant", fields={"granted_gpus": say})
-        return 0
+        return whole(0, granted_gpus)
 
     def carry_out(
         self, row: Request, granted_gpus: int, actor_id: int, now: datetime

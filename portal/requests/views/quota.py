@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from portal.common import clock
+from portal.common import forms as common_forms
 from portal.common.errors import Invalid
 from portal.inventory import selectors as inventory
 from portal.requests import asking, drafts, examining, outcomes, pages, quota_figures
@@ -98,9 +99,9 @@ def _filled_in(request: HttpRequest) -> dict[str, Any]:
     zone = timezone.get_current_timezone_name()
     values: dict[str, Any] = {"zone": zone, **request.GET.dict()}
     for name in ("team", "pool"):
-        offered = [str(value) for value, _label in form.fields[name].choices]  # type: ignore[attr-defined]
-        if values.get(name, "") not in offered:
-            values[name] = offered[0] if offered else ""
+        known = [str(value) for value, _label in common_forms.offered(form, name)]
+        if values.get(name, "") not in known:
+            values[name] = known[0] if known else ""
     if values["team"] and values["pool"]:
         figures = quota_figures.get(
             team_id=int(values["team"]), pool_id=int(values["pool"]), at=now

@@ -269,11 +269,11 @@ def test_reads_at_an_instant_and_over_time(pool: Pool, team: Team, now: datetime
     assert selectors.list_quotas(at=now - DAY) == []
     ahead = selectors.list_changes(after=now, team_ids=[team.pk])
     assert [q.guaranteed for q in ahead] == [4]
-    steps = selectors.quota_steps(
-        team_id=team.pk, pool_id=pool.pk, from_at=now - DAY, to_at=now + 9 * DAY
+    steps = selectors.guaranteed_steps(
+        team_ids=[team.pk], pool_id=pool.pk, from_at=now - DAY, to_at=now + 9 * DAY
     )
-    assert [(s.from_at, s.quota.guaranteed if s.quota else None) for s in steps] == [
-        (now - DAY, None), (now, 8), (now + 5 * DAY, 4),
+    assert [(s.from_at, s.gpus) for s in steps] == [
+        (now - DAY, 0), (now, 8), (now + 5 * DAY, 4),
     ]  # fmt: skip
 
 

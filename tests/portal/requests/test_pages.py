@@ -8,7 +8,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 from django.urls import reverse
-from pytest_django import DjangoAssertNumQueries
 
 from portal.common import clock
 from portal.requests import services
@@ -22,18 +21,12 @@ from tests.portal.requests.world import (
     World,
     a_draft,
     a_submitted,
-    a_submitted_quota,
-    asked,
+    signed_in,
+    text_of,
 )
 
 S = RequestState
 pytestmark = pytest.mark.usefixtures("at_now")
-
-
-def _as(client: Client, user: User, language: str = "en") -> Client:
-    User.objects.filter(pk=user.pk).update(language=language)
-    client.force_login(user)
-    return client
 
 
 def _filled_in(world: World, **changed: Any) -> dict[str, Any]:
@@ -46,21 +39,16 @@ def _filled_in(world: World, **changed: Any) -> dict[str, Any]:
     return {**values, **changed}
 
 
-def _text(response: object) -> str:
-    body = response.content.decode()  # type: ignore[attr-defined]
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body))
-
-
 @pytest.mark.parametrize(("language", "title"), [("en", "Reserve"), ("ko", None)])
 def test_a_lead_asks_an_admin_agrees_and_both_read_what_happened(
     client: Client, world: World, language: str, title: str | None
 ) -> None:
-    _as(client, world.lead, language)
+    signed_in(client, world.lead, language)
     page = client.get(reverse("requests:reserve"))
     assert page.status_code == 200
     assert page["Content-Language"] == language
     if title:
-        assert title in _text(page)
+        assert title in text_of(page)
     done = client.post(reverse("requests:reserve"), _filled_in(world), follow=True)
     assert done.status_code == 200
     row = Request.objects.get()
@@ -68,7 +56,7 @@ def test_a_lead_asks_an_admin_agrees_and_both_read_what_happened(
     # Nine in Seoul is midnight in UTC.
     assert row.starts_at == datetime.fromisoformat("2026-11-03T00:00:00+00:00")
     assert row.zone == "Asia/Seoul"
-    _as(client, world.admin, language)
+    signed_in(client, world.admin, language)
     seen = client.get(reverse("requests:detail", args=[row.pk]))
     assert b'name="granted_gpus"' in seen.content
     told = client.post(
@@ -77,33 +65,33 @@ def test_a_lead_asks_an_admin_agrees_and_both_read_what_happened(
         follow=True,
     )
     held = Reservation.objects.get()
-    assert f"R-{held.pk}" in _text(told)
+    assert f"R-{held.pk}" in text_of(told)
     row.refresh_from_db()
     assert (row.state, row.reservation_id) == (S.APPROVED, held.pk)
 
 
 def test_messages_say_what_happened_and_what_comes_next(client: Client, world: World) -> None:
-    _as(client, world.lead)
+    signed_in(client, world.lead)
     saved = client.post(reverse("requests:reserve"), _filled_in(world, do="save"), follow=True)
-    assert "Saved as a draft. Nobody decides it until you submit it." in _text(saved)
+    assert "Saved as a draft. Nobody decides it until you submit it." in text_of(saved)
     row = Request.objects.get()
     sent = client.post(reverse("requests:submit", args=[row.pk]), {"version": 1}, follow=True)
     assert (
         "An admin decides; until then it is a soft hold. Without a decision it lapses tomorrow"
-        in _text(sent)
+        in text_of(sent)
     )
-    _as(client, world.admin)
+    signed_in(client, world.admin)
     refused = client.post(
         reverse("requests:reject", args=[row.pk]), {"note": "No room"}, follow=True
     )
-    assert "lead reads your reason on this page." in _text(refused)
-    assert "No room" in _text(refused)
+    assert "lead reads your reason on this page." in text_of(refused)
+    assert "No room" in text_of(refused)
 
 
 def test_the_check_says_whether_it_fits_and_writes_nothing(client: Client, world: World) -> None:
-    _as(client, world.lead)
+    signed_in(client, world.lead)
     part = client.get(reverse("requests:check"), _filled_in(world))
-    text = _text(part)
+    text = text_of(part)
     assert "Fits." in text
     assert "4 GPUs of h100, tomorrow 09:00–17:00 KST" in text
     assert "Vision would hold 8 of at most 16: 8 left." in text
@@ -113,12 +101,12 @@ def test_the_check_says_whether_it_fits_and_writes_nothing(client: Client, world
 
 
 def test_the_same_check_works_without_script(client: Client, world: World) -> None:
-    _as(client, world.lead)
+    signed_in(client, world.lead)
     page = client.post(reverse("requests:reserve"), _filled_in(world, gpus=12, do="check"))
-    assert "Does not fit." in _text(page)
+    assert "Does not fit." in text_of(page)
     assert "Retrain the detector" in page.content.decode()
     address = client.get(reverse("requests:reserve"), _filled_in(world, gpus=12))
-    assert "Does not fit." in _text(address)
+    assert "Does not fit." in text_of(address)
     assert not Request.objects.exists()
 
 
@@ -127,7 +115,7 @@ def test_an_alternative_is_a_link_to_the_form_filled_in(
 ) -> None:
     row = a_submitted(world, now, gpus=6)
     services.approve(request_id=row.pk, actor_id=world.admin.pk, now=now)
-    _as(client, world.lead)
+    signed_in(client, world.lead)
     page = client.get(reverse("requests:check"), _filled_in(world))
     links = re.findall(r'href="(/reserve/\?[^"]+)"', page.content.decode())
     later = next(
@@ -138,11 +126,11 @@ def test_an_alternative_is_a_link_to_the_form_filled_in(
     assert later["starts_at"] == ["2026-11-03T13:00"]
     assert later["gpus"] == ["4"]
     followed = client.get(reverse("requests:reserve"), {k: v[0] for k, v in later.items()})
-    assert "Fits." in _text(followed)
+    assert "Fits." in text_of(followed)
 
 
 def test_faults_stand_at_their_fields_and_nothing_is_saved(client: Client, world: World) -> None:
-    _as(client, world.lead)
+    signed_in(client, world.lead)
     for changed, field in (
         ({"gpus": 0}, "gpus"),
         ({"gpus": ""}, "gpus"),
@@ -159,18 +147,18 @@ def test_faults_stand_at_their_fields_and_nothing_is_saved(client: Client, world
 
 
 def test_a_time_that_does_not_exist_is_said_to_the_reader(client: Client, world: World) -> None:
-    _as(client, world.lead)
+    signed_in(client, world.lead)
     answer = client.post(
         reverse("requests:reserve"),
         _filled_in(
             world, starts_at="2027-03-28T02:30", ends_at="2027-03-28T06:00", zone="Europe/Berlin"
         ),
     )
-    assert "2027-03-28 02:30 does not exist in Europe/Berlin" in _text(answer)
+    assert "2027-03-28 02:30 does not exist in Europe/Berlin" in text_of(answer)
 
 
 def test_another_teams_id_in_the_form_is_no_choice(client: Client, world: World) -> None:
-    _as(client, world.lead)
+    signed_in(client, world.lead)
     answers = [
         client.post(reverse("requests:reserve"), _filled_in(world, team=team))
         for team in (world.speech.pk, 987654)
@@ -183,7 +171,7 @@ def test_another_teams_request_is_the_same_404_as_an_unknown_one(
     client: Client, world: World, now: datetime
 ) -> None:
     row = a_draft(world, now)
-    _as(client, world.other_lead)
+    signed_in(client, world.other_lead)
     for name in ("detail", "edit", "submit", "cancel", "approve", "reject", "comment"):
         for number in (row.pk, 987654):
             address = reverse(f"requests:{name}", args=[number])
@@ -197,9 +185,9 @@ def test_a_member_reads_but_neither_asks_nor_decides(
     client: Client, world: World, now: datetime
 ) -> None:
     row = a_submitted(world, now)
-    _as(client, world.member)
+    signed_in(client, world.member)
     page = client.get(reverse("requests:reserve"))
-    assert "Leads of a team ask for its GPUs." in _text(page)
+    assert "Leads of a team ask for its GPUs." in text_of(page)
     assert b'name="gpus"' not in page.content
     assert client.post(reverse("requests:reserve"), _filled_in(world)).status_code == 404
     detail = client.get(reverse("requests:detail", args=[row.pk]))
@@ -213,13 +201,13 @@ def test_who_asked_reads_why_they_cannot_decide(
 ) -> None:
     row = a_draft(world, now)
     services.submit(request_id=row.pk, actor_id=world.branch_admin.pk, now=now)
-    _as(client, world.branch_admin)
+    signed_in(client, world.branch_admin)
     page = client.get(reverse("requests:detail", args=[row.pk]))
-    assert "You asked for this yourself, so another admin decides." in _text(page)
+    assert "You asked for this yourself, so another admin decides." in text_of(page)
     answer = client.post(
         reverse("requests:approve", args=[row.pk]), {"granted_gpus": 4}, follow=True
     )
-    assert "Nobody decides what they asked for themselves." in _text(answer)
+    assert "Nobody decides what they asked for themselves." in text_of(answer)
     assert not Reservation.objects.exists()
 
 
@@ -228,12 +216,12 @@ def test_capacity_gone_is_shown_with_its_numbers_and_what_was_typed_is_kept(
 ) -> None:
     first, second = a_submitted(world, now, gpus=6), a_submitted(world, now)
     services.approve(request_id=first.pk, actor_id=world.admin.pk, now=now)
-    _as(client, world.admin)
+    signed_in(client, world.admin)
     answer = client.post(
         reverse("requests:approve", args=[second.pk]), {"granted_gpus": 4, "note": "Good luck"}
     )
     assert answer.status_code == 422
-    assert "has 2 of 16 GPUs free, and 4 are asked" in _text(answer)
+    assert "has 2 of 16 GPUs free, and 4 are asked" in text_of(answer)
     assert "Good luck" in answer.content.decode()
     second.refresh_from_db()
     assert second.state == S.SUBMITTED
@@ -244,13 +232,13 @@ def test_an_approval_of_what_was_changed_meanwhile_asks_to_read_again(
 ) -> None:
     row = a_submitted(world, now)
     services.comment(request_id=row.pk, text="Two will do", actor_id=world.lead.pk, now=now)
-    _as(client, world.admin)
+    signed_in(client, world.admin)
     answer = client.post(
         reverse("requests:approve", args=[row.pk]),
         {"granted_gpus": 4, "version": row.version},
         follow=True,
     )
-    assert "It was changed meanwhile." in _text(answer)
+    assert "It was changed meanwhile." in text_of(answer)
     assert not Reservation.objects.exists()
 
 
@@ -258,15 +246,15 @@ def test_a_cancelled_request_offers_to_ask_again(
     client: Client, world: World, now: datetime
 ) -> None:
     row = a_submitted(world, now)
-    _as(client, world.lead)
+    signed_in(client, world.lead)
     page = client.post(reverse("requests:cancel", args=[row.pk]), follow=True)
-    assert "Cancelled. Nothing is held for it any more." in _text(page)
-    assert "Ask again" in _text(page)
+    assert "Cancelled. Nothing is held for it any more." in text_of(page)
+    assert "Ask again" in text_of(page)
 
 
 def test_a_comment_is_added_to_the_thread(client: Client, world: World, now: datetime) -> None:
     row = a_submitted(world, now)
-    _as(client, world.member)
+    signed_in(client, world.member)
     address = reverse("requests:comment", args=[row.pk])
     assert client.post(address, {"text": ""}).status_code == 422
     page = client.post(address, {"text": "<b>Please</b>"}, follow=True)
@@ -278,7 +266,7 @@ def test_a_draft_is_opened_edited_and_submitted(
     client: Client, world: World, now: datetime
 ) -> None:
     row = a_draft(world, now)
-    _as(client, world.lead)
+    signed_in(client, world.lead)
     page = client.get(reverse("requests:edit", args=[row.pk]))
     assert 'value="2026-11-03T09:00"' in page.content.decode()
     client.post(
@@ -290,90 +278,11 @@ def test_a_draft_is_opened_edited_and_submitted(
     assert again.status_code == 302
 
 
-def test_a_quota_is_asked_for_from_what_the_team_has(client: Client, world: World) -> None:
-    _as(client, world.lead)
-    page = client.get(reverse("requests:quota"))
-    assert re.search(r'name="guaranteed"[^>]*value="4"', page.content.decode())
-    answer = client.post(
-        reverse("requests:quota"),
-        {
-            "team": world.vision.pk, "pool": world.pool.pk, "guaranteed": 6, "limit": 16,
-            "zone": "Asia/Seoul", "reason": "We grew", "do": "submit",
-        },
-        follow=True,
-    )  # fmt: skip
-    assert "Submitted." in _text(answer)
-    row = Request.objects.get()
-    assert (row.kind, row.guaranteed, row.limit) == ("quota", 6, 16)
-    assert "4 → 6" in _text(answer)
-    _as(client, world.admin)
-    done = client.post(reverse("requests:approve", args=[row.pk]), {"granted_gpus": 6}, follow=True)
-    assert "Approved: 6 GPUs guaranteed." in _text(done)
-
-
-def test_the_inbox_shows_each_person_what_is_theirs(
-    client: Client, world: World, now: datetime
-) -> None:
-    a_draft(world, now)
-    a_submitted(world, now)
-    services.save_draft(
-        asked=asked(world, now, team_id=world.speech.pk), actor_id=world.other_lead.pk, now=now
-    )
-    counts = {
-        ("lead", "waiting"): 0,
-        ("lead", "teams"): 2,
-        ("lead", "all"): 2,
-        ("member", "all"): 1,  # no draft of others
-        ("admin", "waiting"): 1,
-        ("admin", "all"): 3,
-        ("other_lead", "all"): 1,
-        ("finance", "all"): 1,
-    }
-    for (person, tab), count in counts.items():
-        _as(client, getattr(world, person))
-        page = client.get(reverse("requests:list"), {"tab": tab})
-        found = re.findall(r'href="/requests/\d+/"', page.content.decode())
-        assert len(found) == count, (person, tab)
-
-
-def test_the_inbox_filters_sorts_and_exports(client: Client, world: World, now: datetime) -> None:
-    a_submitted(world, now, gpus=2)
-    a_submitted(world, now, gpus=3)
-    a_submitted_quota(world, now)
-    _as(client, world.admin)
-    address = reverse("requests:list")
-    only = client.get(address, {"tab": "all", "kind": "quota"})
-    assert len(re.findall(r'href="/requests/\d+/"', only.content.decode())) == 1
-    for order, first in (("gpus", "2"), ("-gpus", "3")):
-        page = client.get(address, {"tab": "all", "kind": "reservation", "sort": order})
-        assert re.search(r"(\d) GPUs of h100", _text(page))[1] == first  # type: ignore[index]
-    export = client.get(address, {"tab": "all", "format": "csv"})
-    lines = b"".join(export.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
-    assert len(lines) == 4
-
-
-def test_the_inbox_opens_where_there_is_something_to_see(
-    client: Client, world: World, now: datetime
-) -> None:
-    row = a_submitted(world, now)
-    link = reverse("requests:detail", args=[row.pk]).encode()
-    for person, tabs in (
-        ("admin", [b"?tab=waiting", b"?tab=all"]),
-        ("lead", [b"?tab=teams", b"?tab=all"]),
-        ("finance", []),
-    ):
-        _as(client, getattr(world, person))
-        body = client.get(reverse("requests:list")).content
-        assert link in body, person
-        shown = [tab for tab in (b"?tab=waiting", b"?tab=teams", b"?tab=all") if tab in body]
-        assert shown == tabs, person
-
-
 def test_cost_is_for_those_who_may_see_it(client: Client, world: World, now: datetime) -> None:
     row = a_submitted(world, now)
     Request.objects.filter(pk=row.pk).update(cost_micro=48_000_000_000, currency="KRW")
     for person, sees in (("lead", True), ("finance", True), ("member", False)):
-        _as(client, getattr(world, person))
+        signed_in(client, getattr(world, person))
         for address in (
             reverse("requests:detail", args=[row.pk]),
             f"{reverse('requests:list')}?tab=all",
@@ -384,22 +293,6 @@ def test_cost_is_for_those_who_may_see_it(client: Client, world: World, now: dat
             assert (b"48,000" in body or b",48000" in body) is sees, (person, address)
 
 
-def test_the_inbox_asks_the_database_no_more_for_ten_times_the_rows(
-    client: Client, world: World, now: datetime,
-    django_assert_max_num_queries: DjangoAssertNumQueries,
-) -> None:  # fmt: skip
-    _as(client, world.admin)
-    address = f"{reverse('requests:list')}?tab=all"
-    for _ in range(4):
-        a_submitted(world, now)
-    with django_assert_max_num_queries(18) as few:
-        client.get(address)
-    for _ in range(36):
-        a_submitted(world, now)
-    with django_assert_max_num_queries(len(few.captured_queries)):
-        client.get(address)
-
-
 def test_the_page_of_a_request_names_its_line(client: Client, world: World, now: datetime) -> None:
     row = a_submitted(world, now)
     services.approve(request_id=row.pk, actor_id=world.admin.pk, now=now)
@@ -407,13 +300,13 @@ def test_the_page_of_a_request_names_its_line(client: Client, world: World, now:
     job = builders.a_workload(world.vision, world.pool, name="retrain")
     job.reservation = held
     job.save()
-    _as(client, world.lead)
+    signed_in(client, world.lead)
     page = client.get(reverse("requests:detail", args=[row.pk]))
-    assert f"R-{held.pk}" in _text(page)
+    assert f"R-{held.pk}" in text_of(page)
     assert f'href="/queue/{job.pk}/"' in page.content.decode()
-    assert "Reservation put on the calendar" in _text(page)
-    _as(client, world.finance)
-    assert "retrain" not in _text(client.get(reverse("requests:detail", args=[row.pk])))
+    assert "Reservation put on the calendar" in text_of(page)
+    signed_in(client, world.finance)
+    assert "retrain" not in text_of(client.get(reverse("requests:detail", args=[row.pk])))
 
 
 def test_what_was_approved_is_called_off_before_and_given_back_after_it_begins(
@@ -422,17 +315,17 @@ def test_what_was_approved_is_called_off_before_and_given_back_after_it_begins(
     rows = [a_submitted(world, now, gpus=2) for _ in range(2)]
     for row in rows:
         services.approve(request_id=row.pk, actor_id=world.admin.pk, now=now)
-    _as(client, world.lead)
+    signed_in(client, world.lead)
     first = client.post(reverse("requests:release", args=[rows[0].pk]), follow=True)
-    assert "The reservation is called off." in _text(first)
+    assert "The reservation is called off." in text_of(first)
     monkeypatch.setattr(clock, "real_now", lambda: now + DAY + HOUR)
     second = client.post(reverse("requests:release", args=[rows[1].pk]), follow=True)
-    assert "Given back." in _text(second)
+    assert "Given back." in text_of(second)
     states = Reservation.objects.order_by("id").values_list("state", flat=True)
     assert list(states) == ["cancelled", "released"]
     draft = a_draft(world, now)
     third = client.post(reverse("requests:release", args=[draft.pk]), follow=True)
-    assert "It has no reservation to give back." in _text(third)
+    assert "It has no reservation to give back." in text_of(third)
 
 
 def test_kubestellar_5395_a_booking_across_midnight_stands_on_both_days(
@@ -442,10 +335,10 @@ def test_kubestellar_5395_a_booking_across_midnight_stands_on_both_days(
     row = a_submitted(world, now, starts_at=now + 13 * HOUR, ends_at=now + 17 * HOUR)
     services.approve(request_id=row.pk, actor_id=world.admin.pk, now=now)
     label = f"R-{Reservation.objects.get().pk} · 4"
-    _as(client, world.member)
+    signed_in(client, world.member)
     for day, shown in (("2026-11-01", 0), ("2026-11-02", 1), ("2026-11-03", 1), ("2026-11-04", 0)):
         page = client.get(reverse("requests:reserve"), {"day": day})
-        assert (label in _text(page)) == bool(shown), day
+        assert (label in text_of(page)) == bool(shown), day
 
 
 @pytest.mark.parametrize("span", ["day", "week"])
@@ -453,14 +346,14 @@ def test_kubestellar_5395_a_booking_across_midnight_stands_on_both_days(
 def test_any_day_in_any_zone_is_drawn(client: Client, world: World, span: str, day: str) -> None:
     for zone in ("Europe/Berlin", "America/St_Johns", "Asia/Kathmandu"):
         User.objects.filter(pk=world.lead.pk).update(zone=zone)
-        _as(client, world.lead)
+        signed_in(client, world.lead)
         page = client.get(reverse("requests:reserve"), {"day": day, "span": span})
         assert page.status_code == 200, (zone, day)
 
 
 def test_no_page_has_inline_style_or_script(client: Client, world: World, now: datetime) -> None:
     row = a_submitted(world, now)
-    _as(client, world.admin)
+    signed_in(client, world.admin)
     for address in (
         reverse("requests:reserve"), reverse("requests:quota"), reverse("requests:list"),
         reverse("requests:detail", args=[row.pk]),
@@ -472,10 +365,10 @@ def test_no_page_has_inline_style_or_script(client: Client, world: World, now: d
 
 
 def test_an_organisation_without_pools_says_so(client: Client, db: None) -> None:
-    _as(client, builders.a_user("admin", role="admin"))  # type: ignore[arg-type]
+    signed_in(client, builders.a_user("admin", role="admin"))  # type: ignore[arg-type]
     for name in ("reserve", "list"):
         assert client.get(reverse(f"requests:{name}")).status_code == 200
-    assert "There is no pool yet" in _text(client.get(reverse("requests:reserve")))
+    assert "There is no pool yet" in text_of(client.get(reverse("requests:reserve")))
 
 
 def test_a_lapsed_request_is_shown_as_lapsed_before_anyone_clears_it(
@@ -483,7 +376,7 @@ def test_a_lapsed_request_is_shown_as_lapsed_before_anyone_clears_it(
 ) -> None:
     row = a_submitted(world, now)
     monkeypatch.setattr(clock, "real_now", lambda: now + timedelta(days=30))
-    _as(client, world.admin)
+    signed_in(client, world.admin)
     page = client.get(reverse("requests:detail", args=[row.pk]))
-    assert "Expired" in _text(page)
+    assert "Expired" in text_of(page)
     assert b'name="granted_gpus"' not in page.content

@@ -1,14 +1,21 @@
 """Two teams, their people and a pool of sixteen: enough to ask, agree and refuse."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+
+from django.test import Client
 
 from portal.inventory.models import Pool
 from portal.quotas import services as quotas
 from portal.requests import services
 from portal.requests.models import Request
 from portal.requests.services import Asked
+from portal.reservations import services as reservations
+from portal.reservations.models import Reservation
+from portal.slas import services as slas
+from portal.slas.models import Tier
 from portal.teams.models import Role, Team, User
 from tests import builders
 
@@ -89,3 +96,51 @@ def a_submitted_quota(world: World, now: datetime, **changed: Any) -> Request:
         asked=quota_asked(world, now, **changed), actor_id=world.lead.pk, now=now
     )
     return services.submit(request_id=row.pk, actor_id=world.lead.pk, now=now)
+
+
+def held(world: World, now: datetime, first: int = 1, last: int = 5, **given: Any) -> Reservation:
+    """Four GPUs for Vision, from hour to hour."""
+    return reservations.hold(
+        **{
+            "team_id": world.vision.pk, "pool_id": world.pool.pk, "gpus": 4,
+            "starts_at": now + first * HOUR, "ends_at": now + last * HOUR, "zone": "Asia/Seoul",
+            "actor_id": None, "now": now, **given,
+        }
+    )  # fmt: skip
+
+
+def ask(
+    world: World, now: datetime, kind: str, row: Reservation | None = None, **given: Any
+) -> Request:
+    """Submitted by the lead of Vision."""
+    values: dict[str, Any] = {
+        "kind": kind, "team_id": world.vision.pk, "pool_id": world.pool.pk, "zone": "Asia/Seoul",
+        "reason": "It is not done yet", "about_id": row.pk if row else None, **given,
+    }  # fmt: skip
+    return services.ask(asked=Asked(**values), actor_id=world.lead.pk, now=now, submitting=True)
+
+
+def approve(
+    world: World, row: Request, now: datetime, who: User | None = None, **given: Any
+) -> Request:
+    return services.approve(request_id=row.pk, actor_id=(who or world.admin).pk, now=now, **given)
+
+
+def a_tier(minutes: int = 30, **given: Any) -> Tier:
+    return slas.create_tier(
+        name=f"{minutes} minutes", target_wait_seconds=minutes * 60, actor_id=None,
+        now=builders.LONG_AGO, **given,
+    )  # fmt: skip
+
+
+def signed_in(client: Client, user: User, language: str = "en") -> Client:
+    """The browser of somebody who reads this language."""
+    User.objects.filter(pk=user.pk).update(language=language)
+    client.force_login(user)
+    return client
+
+
+def text_of(response: object) -> str:
+    """What a reader reads of a page."""
+    body = response.content.decode()  # type: ignore[attr-defined]  # the client's answers have one
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body))
