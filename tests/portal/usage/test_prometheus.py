@@ -12,9 +12,11 @@ from decimal import Decimal
 import pytest
 from pytest_django import Settings
 
-from portal.usage import prometheus
+from portal.usage import appending, monitoring, prometheus
+from portal.usage.models import MeasuredUse
 from portal.usage.prometheus import Source
-from tests.portal.usage.test_rollups import NOON
+from tests import builders
+from tests.portal.usage.test_rollups import NOON, a_row
 
 PATIENCE_SECONDS = 30
 NEEDED = ("prometheus", "promtool")
@@ -109,3 +111,24 @@ def test_what_it_refuses_is_told(address: str, settings: Settings) -> None:
     settings.PROMETHEUS_HOSTS = ["127.0.0.1"]
     with pytest.raises(prometheus.Unanswered, match="400"):
         prometheus.read(Source(address, 'a=~"("'), NOON, NOON + timedelta(hours=1))
+
+
+@pytest.mark.django_db
+def test_it_is_read_into_what_the_jobs_held(address: str, settings: Settings) -> None:
+    settings.PROMETHEUS_HOSTS = ["127.0.0.1"]
+    pool = builders.a_pool(nodes=1)
+    job = builders.a_workload(builders.a_team("vision"), pool, gpu_milli=2000)
+    pod = builders.a_pod(job, pool.nodes.first(), name="train-0", scheduled_at=NOON)
+    appending.append(
+        a_row(pool, 5 * cell, pod_uid=pod.uid, workload_id=job.pk, gpu_milli=2000)
+        for cell in range(12)
+    )
+    monitoring.set_monitoring(
+        cluster_id=pool.cluster_id, address=address, selector='cluster="a"', actor_id=None, now=NOON
+    )
+    noted = monitoring.read_due(cluster_id=pool.cluster_id, now=NOON + timedelta(minutes=70))
+    assert noted == 1
+    row = MeasuredUse.objects.get()
+    # Two of twelve cells; 0.75 of the first, 0.25 of the second.
+    assert row.measured_milli_seconds == 2 * 2000 * 300
+    assert row.used_milli_seconds == 2000 * 300
