@@ -49,6 +49,8 @@ TWINS = {
     "requests:quota-pool": "quota-create",
     "requests:quota-effects": "quota-effects",
     "requests:quota-undo": "quota-undo",
+    "scheduling:edit-policy": "policy-replace",
+    "scheduling:undo-policy": "policy-undo",
     "finance:set-budget": "budget-create",
     "finance:end-budget": "budget-end",
     "finance:show-money": "presentation-set",
@@ -69,6 +71,7 @@ TWINS = {
 """Page action → the operations that do the same."""
 
 SIGNING_IN = "signs a person in or out, or proves who they are; a token stands for that already"
+FACING = "an admin does it to one person, once, facing a page that says what it means"
 WITHOUT = {
     "account_login": SIGNING_IN,
     "account_logout": SIGNING_IN,
@@ -82,6 +85,8 @@ WITHOUT = {
     "openid_connect_login": SIGNING_IN,
     "openid_connect_callback": SIGNING_IN,
     "teams:accept": SIGNING_IN,
+    "person-export": FACING,
+    "person-forget": FACING,
     "teams:tokens": "a token is made only behind a fresh second factor, which no token can give",
 }
 """Page actions that programs have no use for, and why. The admin site sets up what is set up once."""
