@@ -59,8 +59,7 @@ class PolicyForm(forms.Form):
         for key in ruling.CHOICES:
             self.fields[key].label = str(ruling.LABELS[key])
             offer(self, key, [
-                (name, _("%(name)s: %(meaning)s") % {"name": words[0], "meaning": words[1]})
-                for name, words in ruling.CHOICES[key].items()
+                (name, ruling.option(words)) for name, words in ruling.CHOICES[key].items()
             ])  # fmt: skip
         for name, key in _BOXES.items():
             field = self.fields[name]

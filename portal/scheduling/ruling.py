@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _l
 
@@ -145,6 +147,13 @@ class Difference:
     label: str
     was: str
     now: str
+
+
+def option(words: Choice, mark: str = "") -> SafeString:
+    """A choice beside its button: its name, a mark, and what it does."""
+    name, what = words
+    marked = format_html(' <span class="pill">{}</span>', mark) if mark else ""
+    return format_html('<b>{}</b>{} <span class="soft">{}</span>', name, marked, what)
 
 
 def flat(rules: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,8 +68,8 @@ def _sentence(tried: Rehearsal) -> str:
     if tried.is_same:
         return _("The next tick would decide the same as now. It may differ once the queue does.")
     return _(
-        "The next tick would start %(starts)d jobs instead of %(starts_now)d, stop %(stops)d "
-        "instead of %(stops_now)d, and leave %(waiting)d waiting instead of %(waiting_now)d."
+        "At the next tick %(starts)d start (by the policy now %(starts_now)d), %(stops)d make room "
+        "(now %(stops_now)d) and %(waiting)d go on waiting (now %(waiting_now)d)."
     ) % {
         "starts": tried.starts_after, "starts_now": tried.starts_before,
         "stops": tried.stops_after, "stops_now": tried.stops_before,

@@ -148,9 +148,7 @@ class OfChoice(OfRule):
         held = ruling.flat(desk.rules).get(self.key)
         self.fields["value"].label = str(ruling.LABELS[self.key])
         offer(self, "value", [
-            (name, _("%(name)s (as now): %(meaning)s") % {"name": words[0], "meaning": words[1]}
-             if name == held
-             else _("%(name)s: %(meaning)s") % {"name": words[0], "meaning": words[1]})
+            (name, ruling.option(words, _("as now") if name == held else ""))
             for name, words in ruling.CHOICES[self.key].items()
         ])  # fmt: skip
 

@@ -26,6 +26,9 @@ from portal.reservations.models import Reservation
 from portal.scheduling.models import Tick
 from portal.slas import services as slas
 from portal.slas.models import Breach
+from portal.studies import checking, working
+from portal.studies import services as studies
+from portal.studies.models import Study, Trace
 from portal.teams.models import Team, User
 from portal.workloads.models import Workload, WorkloadState
 from scheduler_core.traces import Job, Node
@@ -34,6 +37,9 @@ from scheduler_core.traces import Job, Node
 BEGINS = datetime(2026, 11, 2, 0, 0, tzinfo=UTC)
 NOON = BEGINS + timedelta(hours=3)
 STEP = timedelta(minutes=30)
+THREE_JOBS = (
+    b"job_id,submit_s,duration_s,num_gpus,vc\na,0,100,8,red\nb,10,1000,8,blue\nc,20,10,8,red\n"
+)
 HOUR = 3600
 NODES = (
     *(Node(f"seoul-a100-{n:02}", 8, 96_000, 786_432, "A100") for n in range(4)),
@@ -60,6 +66,7 @@ def make() -> dict[str, object]:
     _live(cluster, BEGINS, NOON)
     _ask(people)
     _drift(cluster)
+    _study()
     _begin_at(NOON)
     return {"ids": _ids()}
 
@@ -74,6 +81,19 @@ def _promise_waits(admin: User) -> None:
         team_id=Team.objects.get(slug="vision").pk, pool_id=None, tier_id=tier.pk,
         valid_from=BEGINS, actor_id=admin.pk, now=BEGINS,
     )  # fmt: skip
+
+
+def _study() -> None:
+    """Three uploaded jobs in two orders, each seed with jobs of its own, run to the end."""
+    trace = studies.upload(
+        name="three jobs", form="philly", pieces=[THREE_JOBS], actor_id=None, real_now=NOON
+    )
+    asked = checking.Asked(
+        name="Shortest first?", trace_id=trace.pk, nodes="1x8", until_second=7200, seeds=3,
+        change={"kind": "rules", "rules": {"order": "sjf"}}, rules={"order": "fifo"},
+    )  # fmt: skip
+    studies.ask(asked=asked, actor_id=None, now=NOON, real_now=NOON)
+    working.work(working.World(now=lambda: NOON, real_now=clock.real_now, leave=lambda: None))
 
 
 def _drift(cluster: Cluster) -> None:
@@ -217,5 +237,7 @@ def _ids() -> dict[str, list[object]]:
         "month": ["2026-11"],
         "team_id": [Team.objects.get(slug="vision").pk],
         "pool_id": [Pool.objects.order_by("id").values_list("pk", flat=True)[0]],
+        "study_id": [Study.objects.latest("id").pk],
+        "trace_id": [Trace.objects.latest("id").pk],
         "breach_id": list(Breach.objects.order_by("id").values_list("pk", flat=True)[:1]),
     }

