@@ -102,7 +102,7 @@ class NavSection:
 class Frame:
     """What base.html asks for."""
 
-    hatch_names = ("1", "2", "3", "4", "5", "6", "7", "8", "none")
+    hatch_names = ("1", "2", "3", "4", "5", "6", "7", "8", "none", "accent")
 
     def __init__(self, request: HttpRequest) -> None:
         self._request = request

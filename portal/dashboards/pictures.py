@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from portal.common import drawing, formats
 from portal.common.drawing import DASHED, EMPTY, FENCED, HATCHED, SOLID, Bar, Mark, Part
 from portal.dashboards import words
+from portal.dashboards.selectors.busy import IDLE_BELOW, Busy
 from portal.dashboards.selectors.capacity import Device, NodeUse, PoolUse
 from portal.dashboards.selectors.common import DEVICE, TeamMark
 from portal.dashboards.selectors.workload import Stage
@@ -159,8 +160,13 @@ def common_start(names: Sequence[str]) -> str:
     return start[: max(start.rfind(sign) for sign in "-._") + 1]
 
 
-def node_cells(node: NodeUse, marks: Mapping[int, TeamMark], start: str = "") -> NodeCells:
-    """A node's devices, coloured by the team that has most of each; its name without `start`."""
+def node_cells(
+    node: NodeUse, marks: Mapping[int, TeamMark], start: str = "", busy: Busy | None = None
+) -> NodeCells:
+    """A node's devices, coloured by the team that has most of each; its name without `start`.
+
+    With `busy` they are coloured by how much of their time they computed.
+    """
     uses = ", ".join(
         f"{words.team_name(marks.get(u.team_id or 0))} {formats.gpus(u.milli)}"
         for u in node.by_team()
@@ -173,7 +179,10 @@ def node_cells(node: NodeUse, marks: Mapping[int, TeamMark], start: str = "") ->
         state=state,
         usable=node.usable,
         text=", ".join(part for part in (state, uses, free if node.usable else "") if part),
-        cells=tuple(_cell(device, marks) for device in node.devices),
+        cells=tuple(
+            _cell(device, marks) if busy is None else _busy_cell(device, busy)
+            for device in node.devices
+        ),
     )
 
 
@@ -192,3 +201,21 @@ def _cell(device: Device, marks: Mapping[int, TeamMark]) -> Cell:
         f"{grain} {drawing.hue_class(mark.hue if mark else 0)}",
         _("GPU %(n)d: %(who)s") % {"n": device.index, "who": who},
     )
+
+
+def _busy_cell(device: Device, busy: Busy) -> Cell:
+    """Computing, held and idle, held and not measured, or free."""
+    if not device.uses:
+        return Cell("", _("GPU %(n)d: free") % {"n": device.index})
+    known = [
+        (busy.workloads[use.workload_id], use.milli)
+        for use in device.uses
+        if use.workload_id in busy.workloads
+    ]
+    held = sum(milli for _part, milli in known)
+    if not held:
+        return Cell("dashed hue-soft", _("GPU %(n)d: held, not measured") % {"n": device.index})
+    part = sum(part * milli for part, milli in known) / held
+    words = {"n": device.index, "percent": formats.number(part * 100, 0)}
+    css = "hatched hue-warn" if part < IDLE_BELOW else "solid hue-accent"
+    return Cell(css, _("GPU %(n)d: held, computes %(percent)s%% of the time") % words)

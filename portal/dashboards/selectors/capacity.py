@@ -23,6 +23,7 @@ class Use:
     team_id: int | None
     charged_to: str
     milli: int
+    workload_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,12 @@ class PoolUse:
         return sum(node.free_milli for node in self.nodes)
 
     @property
+    def percent_held(self) -> float:
+        """How much of it is allocated."""
+        total = sum(held.total for _team, held in self.held)
+        return 100 * total / (self.row.gpus * DEVICE) if self.row.gpus else 0.0
+
+    @property
     def out(self) -> int:
         """GPUs of nodes where nothing new may start."""
         return sum(node.row.gpus for node in self.nodes if not node.usable)
@@ -165,6 +172,7 @@ class PodOnNode:
     charged_to: str
     milli: int
     devices: tuple[tuple[int, int], ...]
+    workload_id: int | None = None
 
 
 def _pods_by_node() -> dict[int, list[PodOnNode]]:
@@ -172,11 +180,13 @@ def _pods_by_node() -> dict[int, list[PodOnNode]]:
     rows = Pod.objects.filter(
         closed_at__isnull=True, scheduled_at__isnull=False, node__isnull=False
     ).order_by("scheduled_at", "id")
-    for node_id, team_id, charged, milli, devices in rows.values_list(
-        "node_id", "workload__team_id", "charged_to", "gpu_milli", "devices"
+    for node_id, team_id, charged, milli, devices, job in rows.values_list(
+        "node_id", "workload__team_id", "charged_to", "gpu_milli", "devices", "workload_id"
     ):
         pairs = tuple((int(index), int(amount)) for index, amount in devices)
-        found[node_id].append(PodOnNode(team_id, charged or ChargedTo.GUARANTEED, milli, pairs))
+        found[node_id].append(
+            PodOnNode(team_id, charged or ChargedTo.GUARANTEED, milli, pairs, job)
+        )
     return found
 
 
@@ -187,12 +197,12 @@ def devices_of(gpus: int, pods: Sequence[PodOnNode]) -> tuple[Device, ...]:
     for pod in pods:
         for index, milli in pod.devices:
             if index < gpus:
-                uses[index].append(Use(pod.team_id, pod.charged_to, milli))
+                uses[index].append(Use(pod.team_id, pod.charged_to, milli, pod.workload_id))
                 free[index] -= milli
     for pod in pods:
         if not pod.devices:
             for index, milli in _first_with_room(free, pod.milli):
-                uses[index].append(Use(pod.team_id, pod.charged_to, milli))
+                uses[index].append(Use(pod.team_id, pod.charged_to, milli, pod.workload_id))
                 free[index] -= milli
     return tuple(
         Device(index, tuple(sorted(found, key=lambda u: -u.milli)))

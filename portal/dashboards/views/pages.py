@@ -12,9 +12,11 @@ from django.views.decorators.http import require_safe
 
 from portal.common import clock, csv, tables
 from portal.common.errors import Missing
-from portal.dashboards import explaining, pictures, trail, words
+from portal.dashboards import cutting, explaining, pictures, trail, words
+from portal.dashboards.cutting import Cutting
 from portal.dashboards.filters import QueueFilter
 from portal.dashboards.selectors import advice
+from portal.dashboards.selectors import busy as busies
 from portal.dashboards.selectors import capacity as capacities
 from portal.dashboards.selectors import common as commons
 from portal.dashboards.selectors import desk as desks
@@ -197,10 +199,16 @@ def capacity(request: HttpRequest) -> HttpResponseBase:
         return tables.export(table, f"nodes-{chosen.row.name}" if chosen else "nodes")
     shown = [row.record for row in table.paginated_rows]
     start = pictures.common_start([node.row.name for node in shown])
+    by_use = request.GET.get("show") == "use"
+    busy = busies.get_busy(now=now)
     context = {
-        "pools": [(pool, pictures.pool_bar(pool)) for pool in pools],
+        "pools": [(pool, pictures.pool_bar(pool), busy.pools.get(pool.row.id)) for pool in pools],
         "chosen": chosen,
-        "cells": [pictures.node_cells(node, marks, start) for node in shown],
+        "by_use": by_use,
+        "cells": [
+            pictures.node_cells(node, marks, start, busy if by_use else None) for node in shown
+        ],
+        "cutting": _cutting(chosen) if chosen else None,
         "names_start": start,
         "table": table,
         "conflicts": [explaining.conflict(c, now) for c in inventory.list_conflicts(now=now)],
@@ -209,6 +217,17 @@ def capacity(request: HttpRequest) -> HttpResponseBase:
         "now": now,
     }
     return render(request, "dashboards/capacity.html", context)
+
+
+def _cutting(pool: capacities.PoolUse) -> Cutting | None:
+    """What the pool's GPUs would serve if they were cut otherwise, where they can be cut."""
+    geometry = cutting.geometry_of(pool.row.gpu_model, pool.row.memory_mib)
+    if geometry is None:
+        return None
+    devices = pool.row.gpus
+    gpus = devices // cutting.devices_each(geometry, pool.row.resource_name)
+    asks = busies.count_small_tasks(pool_id=pool.row.id)
+    return cutting.cut(geometry, gpus=gpus, asks=asks, resource_name=pool.row.resource_name)
 
 
 def _chosen_pool(
