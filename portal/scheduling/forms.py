@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as _l
+from django.utils.translation import gettext_lazy
 
 from portal.common.forms import offer
 from portal.scheduling import ruling
@@ -35,22 +35,24 @@ class PolicyForm(forms.Form):
     head_blocks = forms.BooleanField(required=False)
     enabled = forms.BooleanField(required=False)
     strategies = forms.ChoiceField(required=False)
-    min_runtime = _amount(_l("Safe after the start (minutes)"))
+    min_runtime = _amount(gettext_lazy("Safe after the start (minutes)"))
     cost_gate = forms.BooleanField(required=False)
     max_lost = _amount(
-        _l("Most lost in one turn (GPU-hours)"), required=False, help_text=_l("Nothing is no cap.")
+        gettext_lazy("Most lost in one turn (GPU-hours)"),
+        required=False,
+        help_text=gettext_lazy("Nothing is no cap."),
     )
     hybrid = forms.BooleanField(required=False)
-    high = _amount(_l("Pack from so full (%)"), required=False)
-    low = _amount(_l("Spread below (%)"), required=False)
-    dwell = _amount(_l("Stay at least (minutes)"), required=False)
+    high = _amount(gettext_lazy("Pack from so full (%)"), required=False)
+    low = _amount(gettext_lazy("Spread below (%)"), required=False)
+    dwell = _amount(gettext_lazy("Stay at least (minutes)"), required=False)
     usage_weight_k = _amount(ruling.LABELS["usage_weight_k"])
-    half_life = _amount(_l("Past use halves in (hours)"))
-    aging = _amount(_l("Waiting worth one point (minutes)"))
+    half_life = _amount(gettext_lazy("Past use halves in (hours)"))
+    aging = _amount(gettext_lazy("Waiting worth one point (minutes)"))
     seed = forms.IntegerField(label=ruling.LABELS["seed"], min_value=0, max_value=2**31)
     note = forms.CharField(
-        label=_l("Why"), max_length=1000, required=False, widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_l("Whoever reads the history will want to know. Needed to apply."),
+        label=gettext_lazy("Why"), max_length=1000, required=False, widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=gettext_lazy("Whoever reads the history will want to know. Needed to apply."),
     )  # fmt: skip
 
     def __init__(self, data: Any, *, rules: Mapping[str, Any], seen: int, **kwargs: Any) -> None:
@@ -156,5 +158,5 @@ class UndoForm(forms.Form):
 
     seen = forms.IntegerField(widget=forms.HiddenInput, min_value=0)
     note = forms.CharField(
-        label=_l("Why"), max_length=1000, widget=forms.Textarea(attrs={"rows": 2})
+        label=gettext_lazy("Why"), max_length=1000, widget=forms.Textarea(attrs={"rows": 2})
     )

@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as _l
+from django.utils.translation import gettext_lazy
 
 from portal.common import formats
 
@@ -20,112 +20,165 @@ Choice = tuple[Words, Words]
 """What a choice is called, and what it does."""
 
 ORDERS: dict[str, Choice] = {
-    "fifo": (_l("First come, first served"), _l("Oldest first; what does not fit is passed over.")),
+    "fifo": (
+        gettext_lazy("First come, first served"),
+        gettext_lazy("Oldest first; what does not fit is passed over."),
+    ),
     "fifo_strict": (
-        _l("Strictly first come"),
-        _l("Oldest first; what does not fit holds back everything behind it in its pool."),
+        gettext_lazy("Strictly first come"),
+        gettext_lazy(
+            "Oldest first; what does not fit holds back everything behind it in its pool."
+        ),
     ),
     "sjf": (
-        _l("Shortest first"),
-        _l("Shortest announced duration first. Long jobs can starve while short ones come."),
+        gettext_lazy("Shortest first"),
+        gettext_lazy(
+            "Shortest announced duration first. Long jobs can starve while short ones come."
+        ),
     ),
     "priority": (
-        _l("Priority with ageing"),
-        _l("Highest priority first; waiting raises it, so that nobody starves."),
+        gettext_lazy("Priority with ageing"),
+        gettext_lazy("Highest priority first; waiting raises it, so that nobody starves."),
     ),
     "fair_share": (
-        _l("Fair share"),
-        _l("Who has used least for their weight goes first, level by level of the team tree."),
+        gettext_lazy("Fair share"),
+        gettext_lazy(
+            "Who has used least for their weight goes first, level by level of the team tree."
+        ),
     ),
     "fair_tree": (
-        _l("Fair tree"),
-        _l("As Slurm's Fair Tree: a branch that used less comes wholly before one that used more."),
+        gettext_lazy("Fair tree"),
+        gettext_lazy(
+            "As Slurm's Fair Tree: a branch that used less comes wholly before one that used more."
+        ),
     ),
     "drf": (
-        _l("Dominant resource"),
-        _l("Least dominant share of GPU, CPU or memory first, by weight."),
+        gettext_lazy("Dominant resource"),
+        gettext_lazy("Least dominant share of GPU, CPU or memory first, by weight."),
     ),
     "satisfaction": (
-        _l("Least satisfied first"),
-        _l("Whoever has least of what they ask for goes first."),
+        gettext_lazy("Least satisfied first"),
+        gettext_lazy("Whoever has least of what they ask for goes first."),
     ),
     "sla": (
-        _l("Promise at risk first"),
-        _l("Least time left to the promised wait first; broken promises by how far they are over."),
+        gettext_lazy("Promise at risk first"),
+        gettext_lazy(
+            "Least time left to the promised wait first; broken promises by how far they are over."
+        ),
     ),
 }
 PLACEMENTS: dict[str, Choice] = {
-    "pack": (_l("Pack"), _l("Fill the fullest node that fits, so that whole nodes stay free.")),
-    "spread": (_l("Spread"), _l("Use the emptiest node, so that one failure hurts few.")),
-    "fgd": (
-        _l("Least fragmentation"),
-        _l("Put each task where it leaves the least GPU that usual jobs cannot use."),
+    "pack": (
+        gettext_lazy("Pack"),
+        gettext_lazy("Fill the fullest node that fits, so that whole nodes stay free."),
     ),
-    "best_fit": (_l("Best fit"), _l("The node with least CPU and GPU left over.")),
-    "dot_product": (_l("Dot product"), _l("The node whose free amounts suit the task's shape.")),
-    "gpu_packing": (_l("GPU packing"), _l("Used devices first, then used nodes, then empty ones.")),
-    "gpu_clustering": (_l("GPU clustering"), _l("Tasks of one size together.")),
-    "random": (_l("Random"), _l("Any node that fits; only to compare with.")),
+    "spread": (
+        gettext_lazy("Spread"),
+        gettext_lazy("Use the emptiest node, so that one failure hurts few."),
+    ),
+    "fgd": (
+        gettext_lazy("Least fragmentation"),
+        gettext_lazy("Put each task where it leaves the least GPU that usual jobs cannot use."),
+    ),
+    "best_fit": (
+        gettext_lazy("Best fit"),
+        gettext_lazy("The node with least CPU and GPU left over."),
+    ),
+    "dot_product": (
+        gettext_lazy("Dot product"),
+        gettext_lazy("The node whose free amounts suit the task's shape."),
+    ),
+    "gpu_packing": (
+        gettext_lazy("GPU packing"),
+        gettext_lazy("Used devices first, then used nodes, then empty ones."),
+    ),
+    "gpu_clustering": (gettext_lazy("GPU clustering"), gettext_lazy("Tasks of one size together.")),
+    "random": (gettext_lazy("Random"), gettext_lazy("Any node that fits; only to compare with.")),
 }
 BACKFILLS: dict[str, Choice] = {
     "off": (
-        _l("Off"),
-        _l("What does not fit waits without a plan, and what fits may pass it for ever."),
+        gettext_lazy("Off"),
+        gettext_lazy("What does not fit waits without a plan, and what fits may pass it for ever."),
     ),
     "conservative": (
-        _l("Conservative"),
-        _l("Everybody gets a planned start; only what delays nobody's plan may pass."),
+        gettext_lazy("Conservative"),
+        gettext_lazy("Everybody gets a planned start; only what delays nobody's plan may pass."),
     ),
-    "easy": (_l("Easy"), _l("Only the first that does not fit gets a plan, in each pool.")),
+    "easy": (
+        gettext_lazy("Easy"),
+        gettext_lazy("Only the first that does not fit gets a plan, in each pool."),
+    ),
 }
 CHOICES: dict[str, dict[str, Choice]] = {
     "order": ORDERS, "placement": PLACEMENTS, "backfill": BACKFILLS,
 }  # fmt: skip
 LABELS: dict[str, Words] = {
-    "order": _l("Order"),
-    "placement": _l("Placement"),
-    "backfill": _l("Passing others"),
-    "head_blocks": _l("The head blocks"),
-    "preemption.enabled": _l("Taking back"),
-    "preemption.strategies": _l("How to take back"),
-    "preemption.min_runtime_seconds": _l("Safe after the start"),
-    "preemption.cost_gate": _l("Only when it pays"),
-    "preemption.max_lost_gpu_seconds_per_cycle": _l("Most lost in one turn"),
-    "hybrid": _l("Switching placement"),
-    "usage_weight_k": _l("Weight of past use"),
-    "half_life_seconds": _l("Past use halves in"),
-    "aging_seconds_per_point": _l("Waiting worth one point"),
-    "seed": _l("Seed"),
-    "usage_capacity_milli": _l("Capacity that use is measured by"),
+    "order": gettext_lazy("Order"),
+    "placement": gettext_lazy("Placement"),
+    "backfill": gettext_lazy("Passing others"),
+    "head_blocks": gettext_lazy("The head blocks"),
+    "preemption.enabled": gettext_lazy("Taking back"),
+    "preemption.strategies": gettext_lazy("How to take back"),
+    "preemption.min_runtime_seconds": gettext_lazy("Safe after the start"),
+    "preemption.cost_gate": gettext_lazy("Only when it pays"),
+    "preemption.max_lost_gpu_seconds_per_cycle": gettext_lazy("Most lost in one turn"),
+    "hybrid": gettext_lazy("Switching placement"),
+    "usage_weight_k": gettext_lazy("Weight of past use"),
+    "half_life_seconds": gettext_lazy("Past use halves in"),
+    "aging_seconds_per_point": gettext_lazy("Waiting worth one point"),
+    "seed": gettext_lazy("Seed"),
+    "usage_capacity_milli": gettext_lazy("Capacity that use is measured by"),
 }
 MEANINGS: dict[str, Words] = {
-    "head_blocks": _l("Whether the first that does not fit holds back all behind it in its pool."),
-    "preemption.enabled": _l(
+    "head_blocks": gettext_lazy(
+        "Whether the first that does not fit holds back all behind it in its pool."
+    ),
+    "preemption.enabled": gettext_lazy(
         "Whether borrowed GPUs are taken back for work within its team's guarantee."
     ),
-    "preemption.strategies": _l("How lenders and borrowers are compared before work is stopped."),
-    "preemption.min_runtime_seconds": _l("How long a job is safe from being stopped once it runs."),
-    "preemption.cost_gate": _l(
+    "preemption.strategies": gettext_lazy(
+        "How lenders and borrowers are compared before work is stopped."
+    ),
+    "preemption.min_runtime_seconds": gettext_lazy(
+        "How long a job is safe from being stopped once it runs."
+    ),
+    "preemption.cost_gate": gettext_lazy(
         "Whether fairness alone may stop work only when less is lost than is won."
     ),
-    "preemption.max_lost_gpu_seconds_per_cycle": _l("A cap on work lost for fairness in one turn."),
-    "hybrid": _l("Packs when full, spreads when empty, and keeps to one for a while in between."),
-    "usage_weight_k": _l("How strongly past use lowers a team's part of what is left; 0 is not."),
-    "half_life_seconds": _l("How fast past use is forgotten by fair share."),
-    "aging_seconds_per_point": _l("How long one waits for one more point of priority; 0 is never."),
-    "seed": _l("Where random choices begin."),
-    "usage_capacity_milli": _l("What past use is a share of; by default all of the organisation."),
+    "preemption.max_lost_gpu_seconds_per_cycle": gettext_lazy(
+        "A cap on work lost for fairness in one turn."
+    ),
+    "hybrid": gettext_lazy(
+        "Packs when full, spreads when empty, and keeps to one for a while in between."
+    ),
+    "usage_weight_k": gettext_lazy(
+        "How strongly past use lowers a team's part of what is left; 0 is not."
+    ),
+    "half_life_seconds": gettext_lazy("How fast past use is forgotten by fair share."),
+    "aging_seconds_per_point": gettext_lazy(
+        "How long one waits for one more point of priority; 0 is never."
+    ),
+    "seed": gettext_lazy("Where random choices begin."),
+    "usage_capacity_milli": gettext_lazy(
+        "What past use is a share of; by default all of the organisation."
+    ),
 }
 SECONDS = frozenset(
     {"preemption.min_runtime_seconds", "half_life_seconds", "aging_seconds_per_point"}
 )
 STRATEGIES: dict[tuple[str, ...], Choice] = {
-    ("final",): (_l("By what is left after"), _l("Compare shares after the work is gone.")),
-    ("final", "initial"): (
-        _l("By what is left after, then by what there was"),
-        _l("Also compare shares as they were before, one job of each team."),
+    ("final",): (
+        gettext_lazy("By what is left after"),
+        gettext_lazy("Compare shares after the work is gone."),
     ),
-    ("initial",): (_l("By what there was"), _l("Compare shares as they were before.")),
+    ("final", "initial"): (
+        gettext_lazy("By what is left after, then by what there was"),
+        gettext_lazy("Also compare shares as they were before, one job of each team."),
+    ),
+    ("initial",): (
+        gettext_lazy("By what there was"),
+        gettext_lazy("Compare shares as they were before."),
+    ),
 }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as _l
+from django.utils.translation import gettext_lazy
 
 from portal.common.filters import FilterForm
 from portal.common.forms import DateTimeInput, offer
@@ -22,16 +22,18 @@ PAST, TRACE = "past", "trace"
 class StudyFilter(FilterForm):
     """Which studies to list."""
 
-    state = forms.ChoiceField(label=_l("State"), choices=[("", _l("any")), *StudyState.choices])
+    state = forms.ChoiceField(
+        label=gettext_lazy("State"), choices=[("", gettext_lazy("any")), *StudyState.choices]
+    )
     kind = forms.ChoiceField(
-        label=_l("What changes"),
+        label=gettext_lazy("What changes"),
         choices=[
-            ("", _l("anything")), ("rules", _l("Policy")), ("quota", _l("Quota")),
-            ("nodes", _l("Nodes")), ("reserve", _l("A reservation more")),
-            ("unreserve", _l("A reservation less")),
+            ("", gettext_lazy("anything")), ("rules", gettext_lazy("Policy")), ("quota", gettext_lazy("Quota")),
+            ("nodes", gettext_lazy("Nodes")), ("reserve", gettext_lazy("A reservation more")),
+            ("unreserve", gettext_lazy("A reservation less")),
         ],
     )  # fmt: skip
-    q = forms.CharField(label=_l("Search"), max_length=80)
+    q = forms.CharField(label=gettext_lazy("Search"), max_length=80)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +74,12 @@ def _one_of(label: Any) -> forms.TypedChoiceField:
 class OfQuota(Part):
     """A team's figures in a pool."""
 
-    team = _one_of(_l("Team"))
-    pool = _one_of(_l("Pool"))
-    guaranteed = _whole(_l("Guaranteed GPUs"), 0)
-    limit = _whole(_l("Limit"), 0, required=False, help_text=_l("Nothing is no limit."))
+    team = _one_of(gettext_lazy("Team"))
+    pool = _one_of(gettext_lazy("Pool"))
+    guaranteed = _whole(gettext_lazy("Guaranteed GPUs"), 0)
+    limit = _whole(
+        gettext_lazy("Limit"), 0, required=False, help_text=gettext_lazy("Nothing is no limit.")
+    )
 
     def change(self) -> dict[str, Any]:
         """As filled in."""
@@ -85,10 +89,10 @@ class OfQuota(Part):
 class OfNodes(Part):
     """Nodes that come or go."""
 
-    pool = _one_of(_l("Pool"))
+    pool = _one_of(gettext_lazy("Pool"))
     nodes_by = forms.IntegerField(
-        label=_l("Nodes more or fewer"), min_value=-10_000, max_value=10_000,
-        help_text=_l("4 adds four nodes of the pool's usual size, −4 takes four away."),
+        label=gettext_lazy("Nodes more or fewer"), min_value=-10_000, max_value=10_000,
+        help_text=gettext_lazy("4 adds four nodes of the pool's usual size, −4 takes four away."),
     )  # fmt: skip
 
     def change(self) -> dict[str, Any]:
@@ -100,11 +104,11 @@ class OfNodes(Part):
 class OfReserve(Part):
     """One reservation more."""
 
-    team = _one_of(_l("Team"))
-    pool = _one_of(_l("Pool"))
-    gpus = _whole(_l("GPUs"), 1)
-    starts_at = forms.DateTimeField(label=_l("From"), widget=DateTimeInput())
-    ends_at = forms.DateTimeField(label=_l("Until"), widget=DateTimeInput())
+    team = _one_of(gettext_lazy("Team"))
+    pool = _one_of(gettext_lazy("Pool"))
+    gpus = _whole(gettext_lazy("GPUs"), 1)
+    starts_at = forms.DateTimeField(label=gettext_lazy("From"), widget=DateTimeInput())
+    ends_at = forms.DateTimeField(label=gettext_lazy("Until"), widget=DateTimeInput())
 
     def change(self) -> dict[str, Any]:
         """As filled in, times in whole seconds."""
@@ -117,7 +121,7 @@ class OfReserve(Part):
 class OfUnreserve(Part):
     """One reservation fewer."""
 
-    reservation = _one_of(_l("Reservation"))
+    reservation = _one_of(gettext_lazy("Reservation"))
 
     def change(self) -> dict[str, Any]:
         """As filled in."""
@@ -158,7 +162,7 @@ class OfSwitch(OfRule):
 
     value = forms.TypedChoiceField(
         widget=forms.RadioSelect, coerce=lambda word: word == "yes",
-        choices=[("yes", _l("Yes")), ("no", _l("No"))],
+        choices=[("yes", gettext_lazy("Yes")), ("no", gettext_lazy("No"))],
     )  # fmt: skip
 
     def __init__(self, data: Any, *, desk: Desk, **kwargs: Any) -> None:
@@ -218,10 +222,10 @@ LABELS: dict[str, Any] = {
     "half_life": ruling.LABELS["half_life_seconds"],
     "aging": ruling.LABELS["aging_seconds_per_point"],
     "usage_weight": ruling.LABELS["usage_weight_k"],
-    "quota": _l("A quota"),
-    "nodes": _l("Nodes"),
-    "reserve": _l("A reservation more"),
-    "unreserve": _l("A reservation less"),
+    "quota": gettext_lazy("A quota"),
+    "nodes": gettext_lazy("Nodes"),
+    "reserve": gettext_lazy("A reservation more"),
+    "unreserve": gettext_lazy("A reservation less"),
 }
 FOR_A_TRACE = frozenset({*RULES, "nodes"})
 
@@ -229,41 +233,44 @@ FOR_A_TRACE = frozenset({*RULES, "nodes"})
 class StudyForm(forms.Form):
     """Whose jobs, when, how often drawn, and what it is called."""
 
-    name = forms.CharField(label=_l("Name"), max_length=120)
-    cluster = forms.TypedChoiceField(label=_l("Cluster"), coerce=int)
-    from_at = forms.DateTimeField(label=_l("Jobs handed in from"), widget=DateTimeInput())
-    to_at = forms.DateTimeField(label=_l("until"), widget=DateTimeInput())
-    jobs = forms.TypedChoiceField(label=_l("Trace"), coerce=int)
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=120)
+    cluster = forms.TypedChoiceField(label=gettext_lazy("Cluster"), coerce=int)
+    from_at = forms.DateTimeField(label=gettext_lazy("Jobs handed in from"), widget=DateTimeInput())
+    to_at = forms.DateTimeField(label=gettext_lazy("until"), widget=DateTimeInput())
+    jobs = forms.TypedChoiceField(label=gettext_lazy("Trace"), coerce=int)
     nodes = forms.CharField(
-        label=_l("Nodes × GPUs of each"), max_length=12, required=False,
-        help_text=_l("Such as 64x8. Nothing is our own cluster, where a trace's teams only borrow."),
+        label=gettext_lazy("Nodes × GPUs of each"), max_length=12, required=False,
+        help_text=gettext_lazy("Such as 64x8. Nothing is our own cluster, where a trace's teams only borrow."),
     )  # fmt: skip
     begin_hours = forms.IntegerField(
-        label=_l("Leave out the first hours"), min_value=0, max_value=1_000_000, required=False
+        label=gettext_lazy("Leave out the first hours"),
+        min_value=0,
+        max_value=1_000_000,
+        required=False,
     )
     length_hours = forms.IntegerField(
-        label=_l("Take so many hours"), min_value=1, max_value=1_000_000, required=False,
-        help_text=_l("Nothing is all the rest."),
+        label=gettext_lazy("Take so many hours"), min_value=1, max_value=1_000_000, required=False,
+        help_text=gettext_lazy("Nothing is all the rest."),
     )  # fmt: skip
     draw = forms.ChoiceField(
-        label=_l("Jobs"), widget=forms.RadioSelect, initial=Draw.RESAMPLED,
+        label=gettext_lazy("Jobs"), widget=forms.RadioSelect, initial=Draw.RESAMPLED,
         choices=[
-            (Draw.RESAMPLED, _l(
+            (Draw.RESAMPLED, gettext_lazy(
                 "Drawn anew for each seed: people are drawn from those who handed in jobs, so that "
                 "one can tell a difference from luck"
             )),
-            (Draw.AS_IT_WAS, _l("Exactly as they came: one run, and nothing is called real")),
+            (Draw.AS_IT_WAS, gettext_lazy("Exactly as they came: one run, and nothing is called real")),
         ],
     )  # fmt: skip
     seeds = forms.TypedChoiceField(
-        label=_l("Seeds"), coerce=int, initial=5,
+        label=gettext_lazy("Seeds"), coerce=int, initial=5,
         choices=[(n, str(n)) for n in (LEAST_SEEDS, 5, 10, 20)],
-        help_text=_l("Each seed replays both sides once. More seeds find smaller differences."),
+        help_text=gettext_lazy("Each seed replays both sides once. More seeds find smaller differences."),
     )  # fmt: skip
     first_seed = forms.IntegerField(
-        label=_l("First seed"), min_value=0, max_value=2**31 - 100, initial=1
+        label=gettext_lazy("First seed"), min_value=0, max_value=2**31 - 100, initial=1
     )
-    shared = forms.ChoiceField(label=_l("Shared with"), required=False)
+    shared = forms.ChoiceField(label=gettext_lazy("Shared with"), required=False)
 
     def __init__(self, data: Any, *, desk: Desk, source: str, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
@@ -279,17 +286,18 @@ class StudyForm(forms.Form):
 class DescribeForm(forms.Form):
     """A study's name, what it is about, whether it is kept, and with whom it is shared."""
 
-    name = forms.CharField(label=_l("Name"), max_length=120)
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=120)
     note = forms.CharField(
-        label=_l("What it is about"), max_length=2000, required=False,
+        label=gettext_lazy("What it is about"), max_length=2000, required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
     )  # fmt: skip
     is_kept = forms.BooleanField(
-        label=_l("Keep it: otherwise it is forgotten 90 days after it ended"), required=False
+        label=gettext_lazy("Keep it: otherwise it is forgotten 90 days after it ended"),
+        required=False,
     )
     team = forms.ChoiceField(
-        label=_l("Shared with"), required=False,
-        help_text=_l("Whoever works in the team, or oversees the organisation, can open its link."),
+        label=gettext_lazy("Shared with"), required=False,
+        help_text=gettext_lazy("Whoever works in the team, or oversees the organisation, can open its link."),
     )  # fmt: skip
 
     def __init__(self, data: Any, *, sharing: Iterable[tuple[str, str]], **kwargs: Any) -> None:
@@ -298,22 +306,24 @@ class DescribeForm(forms.Form):
 
 
 FORMATS: dict[str, Any] = {
-    "openb": _l("Alibaba 2023, openb: pods of the GPU trace"),
-    "pai": _l("Alibaba 2020, PAI"),
-    "philly": _l("Microsoft Philly, as job_id, submit_s, duration_s, num_gpus, vc"),
-    "helios": _l("SenseTime Helios"),
-    "itp": _l("Microsoft ITP"),
-    "swf": _l("Standard Workload Format"),
-    "sacct": _l("Slurm: sacct -P"),
-    "evenshare": _l("Our own: manage.py replay --export"),
+    "openb": gettext_lazy("Alibaba 2023, openb: pods of the GPU trace"),
+    "pai": gettext_lazy("Alibaba 2020, PAI"),
+    "philly": gettext_lazy("Microsoft Philly, as job_id, submit_s, duration_s, num_gpus, vc"),
+    "helios": gettext_lazy("SenseTime Helios"),
+    "itp": gettext_lazy("Microsoft ITP"),
+    "swf": gettext_lazy("Standard Workload Format"),
+    "sacct": gettext_lazy("Slurm: sacct -P"),
+    "evenshare": gettext_lazy("Our own: manage.py replay --export"),
 }
 
 
 class UploadForm(forms.Form):
     """A trace of somewhere else."""
 
-    name = forms.CharField(label=_l("Name"), max_length=80)
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=80)
     form = forms.ChoiceField(
-        label=_l("Format"), choices=[(name, FORMATS[name]) for name in READERS]
+        label=gettext_lazy("Format"), choices=[(name, FORMATS[name]) for name in READERS]
     )
-    file = forms.FileField(label=_l("File"), help_text=_l("Text, or packed with gzip."))
+    file = forms.FileField(
+        label=gettext_lazy("File"), help_text=gettext_lazy("Text, or packed with gzip.")
+    )

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as _l
+from django.utils.translation import gettext_lazy
 
 from portal.common import formats, tables
 from portal.studies import words
@@ -21,21 +21,21 @@ _BARE = {"td": {"class": "bare"}}
 class StudyTable(tables.Table):
     """Studies the reader may see. `told` brings the rows of the page that is shown."""
 
-    caption = _l("Studies")
-    empty_title = _l("No study fits")
+    caption = gettext_lazy("Studies")
+    empty_title = gettext_lazy("No study fits")
 
-    name = django_tables2.Column(_l("Study"), attrs=_BARE)
-    jobs_of = django_tables2.Column(_l("Jobs of"), accessor="pk", orderable=False)
-    result = django_tables2.Column(_l("Result"), accessor="pk", orderable=False)
-    state = django_tables2.Column(_l("State"))
+    name = django_tables2.Column(gettext_lazy("Study"), attrs=_BARE)
+    jobs_of = django_tables2.Column(gettext_lazy("Jobs of"), accessor="pk", orderable=False)
+    result = django_tables2.Column(gettext_lazy("Result"), accessor="pk", orderable=False)
+    state = django_tables2.Column(gettext_lazy("State"))
     shared = django_tables2.Column(
-        _l("Shared with"), empty_values=(), order_by=("team__name", "id")
+        gettext_lazy("Shared with"), empty_values=(), order_by=("team__name", "id")
     )
-    created_at = tables.WhenColumn(verbose_name=_l("Asked"))
+    created_at = tables.WhenColumn(verbose_name=gettext_lazy("Asked"))
 
     class Meta(tables.Table.Meta):
         attrs = {"class": "table cards studies"}
-        empty_text = _l("Filter less.")
+        empty_text = gettext_lazy("Filter less.")
 
     def __init__(self, *args: Any, now: datetime, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -86,22 +86,22 @@ class StudyTable(tables.Table):
 class TraceTable(tables.Table):
     """Uploaded traces."""
 
-    caption = _l("Uploaded traces")
-    empty_title = _l("No trace was uploaded yet")
+    caption = gettext_lazy("Uploaded traces")
+    empty_title = gettext_lazy("No trace was uploaded yet")
 
-    name = django_tables2.Column(_l("Trace"), attrs=_BARE)
-    form = django_tables2.Column(_l("Format"))
-    jobs = tables.NumberColumn(verbose_name=_l("Jobs"))
-    bad_rows = tables.NumberColumn(verbose_name=_l("Rows skipped"))
-    length = django_tables2.Column(_l("Length"))
-    size = tables.NumberColumn(verbose_name=_l("MiB"))
-    studies = tables.NumberColumn(verbose_name=_l("Studies"))
-    by = django_tables2.Column(_l("Uploaded by"))
-    created_at = tables.WhenColumn(verbose_name=_l("Uploaded"))
+    name = django_tables2.Column(gettext_lazy("Trace"), attrs=_BARE)
+    form = django_tables2.Column(gettext_lazy("Format"))
+    jobs = tables.NumberColumn(verbose_name=gettext_lazy("Jobs"))
+    bad_rows = tables.NumberColumn(verbose_name=gettext_lazy("Rows skipped"))
+    length = django_tables2.Column(gettext_lazy("Length"))
+    size = tables.NumberColumn(verbose_name=gettext_lazy("MiB"))
+    studies = tables.NumberColumn(verbose_name=gettext_lazy("Studies"))
+    by = django_tables2.Column(gettext_lazy("Uploaded by"))
+    created_at = tables.WhenColumn(verbose_name=gettext_lazy("Uploaded"))
     act = django_tables2.Column("", empty_values=(), orderable=False, exclude_from_export=True)
 
     class Meta(tables.Table.Meta):
-        empty_text = _l("Upload one to try policies on somebody else's jobs.")
+        empty_text = gettext_lazy("Upload one to try policies on somebody else's jobs.")
 
     def __init__(self, *args: Any, now: datetime, may_delete: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -6,8 +6,7 @@ from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as _l
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from portal.common import formats, money
 from portal.scheduling import ruling
@@ -18,40 +17,64 @@ from portal.studies.verdicts import Compared, Verdict
 Words = str | Promise
 
 FIGURES: dict[str, tuple[Words, Words]] = {
-    "wait_p50": (_l("Wait, p50"), _l("Half of all jobs waited no longer.")),
-    "wait_p90": (_l("Wait, p90"), _l("Nine jobs in ten waited no longer.")),
-    "wait_p99": (_l("Wait, p99"), _l("99 jobs in 100 waited no longer.")),
-    "longest_wait": (_l("Longest wait"), _l("Those that still wait at the end are counted.")),
-    "still_waiting": (_l("Still waiting"), _l("Jobs that had not started at the end.")),
-    "starved": (_l("Starved"), _l("Jobs that waited longer than a day.")),
+    "wait_p50": (gettext_lazy("Wait, p50"), gettext_lazy("Half of all jobs waited no longer.")),
+    "wait_p90": (gettext_lazy("Wait, p90"), gettext_lazy("Nine jobs in ten waited no longer.")),
+    "wait_p99": (gettext_lazy("Wait, p99"), gettext_lazy("99 jobs in 100 waited no longer.")),
+    "longest_wait": (
+        gettext_lazy("Longest wait"),
+        gettext_lazy("Those that still wait at the end are counted."),
+    ),
+    "still_waiting": (
+        gettext_lazy("Still waiting"),
+        gettext_lazy("Jobs that had not started at the end."),
+    ),
+    "starved": (gettext_lazy("Starved"), gettext_lazy("Jobs that waited longer than a day.")),
     "held_back_pct": (
-        _l("Held back"),
-        _l(
+        gettext_lazy("Held back"),
+        gettext_lazy(
             "Part of the waiting by jobs for which enough GPUs were free: behind the head of the "
             "line, for a plan, or in pieces too small."
         ),
     ),
-    "allocated_pct": (_l("Allocated"), _l("GPU time that was held, of all there was.")),
-    "utilised_pct": (_l("Not lost"), _l("GPU time that was held and whose work was not lost.")),
-    "jain": (_l("Fairness (Jain)"), _l("1 is everybody equally near their fair share.")),
-    "preemptions": (_l("Stopped"), _l("How often running work was stopped for other work.")),
-    "lost_hours": (_l("Lost GPU-hours"), _l("Work that had to be done again.")),
-    "gpu_hours": (_l("GPU-hours held"), _l("What the team's jobs held until the end.")),
-    "cost": (_l("Cost"), _l("GPU time held, at the guaranteed rate of its pool, without tax.")),
+    "allocated_pct": (
+        gettext_lazy("Allocated"),
+        gettext_lazy("GPU time that was held, of all there was."),
+    ),
+    "utilised_pct": (
+        gettext_lazy("Not lost"),
+        gettext_lazy("GPU time that was held and whose work was not lost."),
+    ),
+    "jain": (
+        gettext_lazy("Fairness (Jain)"),
+        gettext_lazy("1 is everybody equally near their fair share."),
+    ),
+    "preemptions": (
+        gettext_lazy("Stopped"),
+        gettext_lazy("How often running work was stopped for other work."),
+    ),
+    "lost_hours": (gettext_lazy("Lost GPU-hours"), gettext_lazy("Work that had to be done again.")),
+    "gpu_hours": (
+        gettext_lazy("GPU-hours held"),
+        gettext_lazy("What the team's jobs held until the end."),
+    ),
+    "cost": (
+        gettext_lazy("Cost"),
+        gettext_lazy("GPU time held, at the guaranteed rate of its pool, without tax."),
+    ),
 }
 STATES: dict[str, tuple[Words, str]] = {
-    StudyState.QUEUED: (_l("Queued"), ""),
-    StudyState.RUNNING: (_l("Running"), "warn"),
-    StudyState.DONE: (_l("Done"), "good"),
-    StudyState.FAILED: (_l("Failed"), "bad"),
-    StudyState.CANCELLED: (_l("Cancelled"), ""),
+    StudyState.QUEUED: (gettext_lazy("Queued"), ""),
+    StudyState.RUNNING: (gettext_lazy("Running"), "warn"),
+    StudyState.DONE: (gettext_lazy("Done"), "good"),
+    StudyState.FAILED: (gettext_lazy("Failed"), "bad"),
+    StudyState.CANCELLED: (gettext_lazy("Cancelled"), ""),
 }
 VERDICTS: dict[Verdict, tuple[Words, str]] = {
-    Verdict.BETTER: (_l("better"), "good"),
-    Verdict.WORSE: (_l("worse"), "bad"),
-    Verdict.SAME: (_l("the same"), ""),
-    Verdict.UNSURE: (_l("not certain"), ""),
-    Verdict.ONE_RUN: (_l("one run"), ""),
+    Verdict.BETTER: (gettext_lazy("better"), "good"),
+    Verdict.WORSE: (gettext_lazy("worse"), "bad"),
+    Verdict.SAME: (gettext_lazy("the same"), ""),
+    Verdict.UNSURE: (gettext_lazy("not certain"), ""),
+    Verdict.ONE_RUN: (gettext_lazy("one run"), ""),
 }
 
 
