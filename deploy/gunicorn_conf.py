@@ -34,7 +34,7 @@ def child_exit(server: Any, worker: Any) -> None:
     """Keep the counts of a process that is gone, and drop what only held while it lived."""
     from prometheus_client import multiprocess
 
-    multiprocess.mark_process_dead(worker.pid)
+    multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 
 
 def on_exit(server: Any) -> None:

@@ -41,5 +41,5 @@ def exposition() -> bytes:
     if not settings.METRICS_FOLDER:
         return generate_latest(OWN)
     registry = CollectorRegistry()
-    MultiProcessCollector(registry, path=settings.METRICS_FOLDER)
+    MultiProcessCollector(registry, path=settings.METRICS_FOLDER)  # type: ignore[no-untyped-call]
     return generate_latest(registry)

@@ -7,8 +7,9 @@ a stretch of time say so in their help; they are gauges, since rows are forgotte
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from typing import cast
 
 from django.conf import settings
 from django.db.models import Count, F, OuterRef, Q, Subquery, Sum
@@ -84,10 +85,11 @@ class Rows(Collector):
     def _syncs(self) -> Families:
         age = _gauge("evenshare_sync_age_seconds", "Since a sync last went through.")
         paused = _gauge("evenshare_sync_paused", "1: somebody paused writing to the cluster.")
-        for row in SyncStanding.objects.all():
-            if row.checked_real_at is not None:
-                age.add_metric([self.names[row.cluster_id]], self._since(row.checked_real_at))
-            paused.add_metric([self.names[row.cluster_id]], row.paused_at is not None)
+        for standing in SyncStanding.objects.all():
+            name = [self.names[standing.cluster_id]]
+            if standing.checked_real_at is not None:
+                age.add_metric(name, self._since(standing.checked_real_at))
+            paused.add_metric(name, standing.paused_at is not None)
         writes = _gauge(
             "evenshare_sync_writes", "Objects written in the last ten minutes of the organisation."
         )
@@ -159,7 +161,7 @@ class Rows(Collector):
         for state, (rows, within) in by_end.items():
             counted = {f"s{s}": Count("id", filter=condition) for s, condition in within.items()}
             found = rows.values("cluster_id").annotate(all=Count("id"), **counted).order_by()
-            for row in found:
+            for row in cast("Iterable[dict[str, int]]", found):
                 buckets = [(str(float(s)), float(row[f"s{s}"])) for s in WAITS]
                 family.add_metric(
                     [self.names[row["cluster_id"]], state],

@@ -7,7 +7,7 @@ database one still learns how many requests failed.
 import ipaddress
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from celery import current_app
 from django.conf import settings
@@ -17,6 +17,7 @@ from django.http import HttpRequest
 from django.utils.crypto import constant_time_compare
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from redis import Redis, RedisError
 
@@ -112,9 +113,9 @@ def _text(*families: GaugeMetricFamily) -> bytes:
 class _Undescribed(Collector):
     """Families gathered once, for a registry of one use."""
 
-    def __init__(self, families: Iterator[GaugeMetricFamily]) -> None:
+    def __init__(self, families: Iterable[Metric]) -> None:
         self.families = list(families)
 
-    def collect(self) -> list[GaugeMetricFamily]:
+    def collect(self) -> list[Metric]:
         """What was gathered."""
         return self.families

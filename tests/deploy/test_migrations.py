@@ -72,6 +72,8 @@ def _of_operation(table: str, operation: Operation, state: ProjectState) -> Iter
             yield f"checks every row of {table} under a lock"
         case migrations.RunPython(reverse_code=None) | migrations.RunSQL(reverse_sql=None):
             yield "runs what cannot be taken back"
+        case _:
+            return
 
 
 def _of_new_field(table: str, name: str, field: models.Field[Any, Any]) -> Iterator[str]:
@@ -149,6 +151,6 @@ def test_each_kind_of_harm_is_found_and_what_does_none_is_not(
     loader = _loader()
     newest = loader.graph.leaf_nodes("workloads")[0]
     migration = Migration("9999_tried", "workloads")
-    migration.operations = [operation]
+    setattr(migration, "operations", [operation])  # noqa: B010 -- an instance's own, as Django has it
     faults = list(_faults("workloads", migration, loader.project_state(newest)))
     assert [fault for fault in faults if re.search(re.escape(says), fault)] if says else not faults

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -155,7 +156,7 @@ def test_a_damaged_backup_changes_nothing(home: Path, tmp_path: Path) -> None:
     found = json.loads((kept / manifest.NAME).read_text())
     found["files"][file.name] = manifest.checksum(file)
     (kept / manifest.NAME).write_text(json.dumps(found))
-    with pytest.raises((Unfit, connection.Database.DatabaseError)):
+    with pytest.raises((Unfit, sqlite3.DatabaseError)):
         restoring.restore(kept, replace=True)
     assert AuditEvent.objects.count() == Team.objects.count() == 1
 

@@ -1,7 +1,6 @@
 """The figures are those of the rows, name nobody, and are told to machines that may know."""
 
 import re
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -41,7 +40,7 @@ def _of(told: dict[tuple[str, Labels], float], name: str, /, **labels: str) -> f
 
 
 @pytest.fixture
-def at_noon(monkeypatch: pytest.MonkeyPatch, now: datetime) -> Iterator[datetime]:
+def at_noon(monkeypatch: pytest.MonkeyPatch, now: datetime) -> datetime:
     """Time stands still."""
     monkeypatch.setattr(clock, "real_now", lambda: now)
     return now

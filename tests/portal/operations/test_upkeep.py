@@ -134,13 +134,12 @@ def test_pruning_is_due_once_a_day_whatever_restarts(
     ran: list[datetime] = []
     moment = [now]
     monkeypatch.setattr(clock, "real_now", lambda: moment[0])
-    monkeypatch.setattr(
-        upkeep,
-        "prune",
-        lambda *, real_now, **_: (
-            ran.append(real_now) or reports.note(name=reports.PRUNE, ok=True, now=real_now)
-        ),
-    )
+
+    def pruned(*, real_now: datetime, **_: object) -> None:
+        ran.append(real_now)
+        reports.note(name=reports.PRUNE, ok=True, now=real_now)
+
+    monkeypatch.setattr(upkeep, "prune", pruned)
     for hour in range(50):
         moment[0] = now + timedelta(hours=hour)
         tasks.keep_up()
