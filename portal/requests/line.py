@@ -1,13 +1,20 @@
-"""What became of a request: its reservation or quota, the work in it, and where it is billed."""
+"""What became of a request, step by step to the bill.
+
+Its reservation or quota, what of the pool is promised by it, what was written to the cluster for it,
+the work in it, what that used, and where it is billed.
+"""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from django.db.models import F, Sum
+from django.db.models import Count, F, Sum
 
 from portal.common.errors import Missing
 from portal.finance.models import StatementLine
+from portal.inventory.models import Commitment, CommitmentKind, NamespaceOwner
+from portal.kubernetes.manifests import guaranteed_class
+from portal.kubernetes.models import SyncWrite
 from portal.quotas import selectors as quotas
 from portal.quotas.selectors import QuotaRow
 from portal.requests.models import Request
@@ -17,6 +24,9 @@ from portal.usage.models import LedgerEntry
 from portal.workloads.models import Workload
 
 MOST_NAMED = 10
+MOST_WRITES = 6
+SET_BACK_WITHIN = timedelta(hours=1)
+"""How long after its end a guarantee is set back at the latest, by a cluster that is reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,32 +57,87 @@ class Billed:
 
 
 @dataclass(frozen=True, slots=True)
+class Promise:
+    """What of the pool is promised by it; `ends_at` None has no end yet."""
+
+    gpus: int
+    adds: bool
+    starts_at: datetime
+    ends_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The team's guarantee in a namespace of the cluster, as it was changed while this held."""
+
+    run_id: int
+    at: datetime
+    namespace: str
+    was: str
+    now: str
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """The line from asking to bill; empty where it has not come so far."""
 
-    reservation: ReservationRow | None
-    quota: QuotaRow | None
-    jobs: tuple[Job, ...]
-    more_jobs: int
-    gpu_milli_seconds: int
-    billed: tuple[Billed, ...]
+    reservation: ReservationRow | None = None
+    quota: QuotaRow | None = None
+    promise: Promise | None = None
+    written: tuple[Written, ...] = ()
+    jobs: tuple[Job, ...] = ()
+    more_jobs: int = 0
+    pods: int = 0
+    gpu_milli_seconds: int = 0
+    billed: tuple[Billed, ...] = ()
 
 
 def get_line(*, request: Request) -> Line:
-    """Follow the ids onward."""
+    """Follow the ids onward: at most eight queries, however much became of it."""
     reservation = _reservation(request.reservation_id or request.about_id)
     if reservation is None:
         quota = _quota(request)
-        return Line(None, quota, (), 0, 0, ())
+        if quota is None:
+            return Line()
+        return Line(
+            quota=quota,
+            promise=_promise(CommitmentKind.QUOTA, quota.id),
+            written=_written(request, quota.valid_from, quota.valid_to),
+        )
     rows = Workload.objects.filter(reservation_id=reservation.id).order_by("id")
-    count = rows.count()
+    counted = rows.aggregate(jobs=Count("pk", distinct=True), pods=Count("pods"))
     return Line(
         reservation=reservation,
-        quota=None,
+        promise=_promise(CommitmentKind.RESERVATION, reservation.id),
+        written=_written(request, reservation.starts_at, reservation.ends_at),
         jobs=tuple(Job(w.pk, w.name, w.get_state_display()) for w in rows[:MOST_NAMED]),
-        more_jobs=max(0, count - MOST_NAMED),
+        more_jobs=max(0, counted["jobs"] - MOST_NAMED),
+        pods=counted["pods"],
         gpu_milli_seconds=_used(reservation.id),
         billed=tuple(_billed(reservation.id)),
+    )
+
+
+def _promise(kind: CommitmentKind, source_id: int) -> Promise | None:
+    row = Commitment.objects.filter(kind=kind, source_id=source_id).first()
+    return row and Promise(row.gpus, row.adds, row.starts_at, row.ends_at)
+
+
+def _written(request: Request, from_at: datetime, to_at: datetime | None) -> tuple[Written, ...]:
+    """Follow the team's quota object of the pool from when it began to hold until it was set back."""
+    names = NamespaceOwner.objects.filter(
+        team_id=request.team_id, namespace__cluster_id=request.pool.cluster_id
+    )
+    rows = SyncWrite.objects.filter(
+        run__cluster_id=request.pool.cluster_id, run__at__gte=from_at, kind="ResourceQuota",
+        name=guaranteed_class(request.pool.name), field__startswith="spec.hard[",
+        namespace__in=names.values("namespace__name"),
+    )  # fmt: skip
+    if to_at is not None:
+        rows = rows.filter(run__at__lte=to_at + SET_BACK_WITHIN)
+    return tuple(
+        Written(w.run_id, w.run.at, w.namespace, str(w.was or "0"), str(w.now or "0"))
+        for w in rows.select_related("run").order_by("id")[:MOST_WRITES]
     )
 
 

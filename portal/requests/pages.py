@@ -30,7 +30,7 @@ from portal.requests.models import Request, RequestKind, RequestState
 from portal.requests.quota_figures import FIGURES
 from portal.requests.selectors import TEAM_ROLES, Tab
 from portal.reservations.models import Source
-from portal.teams.permissions import ASK, COST, DECIDE, WORK
+from portal.teams.permissions import ASK, COST, DECIDE, OVERSEE, WORK
 from portal.teams.selectors import Access
 
 OPEN = (RequestState.DRAFT, RequestState.SUBMITTED)
@@ -133,6 +133,7 @@ def of_request(
         "comment_form": comment or CommentForm(),
         "comments": selectors.list_comments(request_id=row.pk),
         **_became(row, now),
+        "oversees": access.holds(OVERSEE),
         "events": [(words.event(e.action), e) for e in selectors.list_events(request=row)],
         "again_url": again_url(row) if asks else "",
     }
