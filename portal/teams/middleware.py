@@ -143,9 +143,13 @@ def _names_no_row(argument: object) -> bool:
 
 
 def _length(request: HttpRequest) -> int:
-    """How many bytes the sender says there are; a server reads no more than that."""
+    """How many bytes the sender says there are; a server reads no more than that.
+
+    A file counts as none: whoever takes one bounds it, and no one else reads it.
+    """
     text = request.META.get("CONTENT_LENGTH") or "0"
-    return int(text) if text.isascii() and text.isdigit() else 0
+    is_file = request.content_type == "multipart/form-data"
+    return int(text) if not is_file and text.isascii() and text.isdigit() else 0
 
 
 def access_of(request: HttpRequest) -> selectors.Access:

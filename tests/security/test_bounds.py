@@ -1,18 +1,21 @@
 """Nothing sent is larger, deeper or more than anybody has to say; no file is taken at all."""
 
+import gc
 import json
+from pathlib import Path
 
 import pytest
-from django.conf import settings
+from django.conf import settings as ours
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
 from portal.common.models import AuditEvent
 from tests.doors import knock, table
 from tests.world import World
 
-MOST = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+MOST = ours.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
 def _api_writes() -> list[str]:
@@ -50,11 +53,18 @@ def test_no_page_reads_a_form_larger_than_the_bound_or_with_too_many_fields(
     assert admin.post(path, "a=1&" * 1001, content_type=form).status_code == 400
 
 
-def test_no_page_takes_a_file(world: World, admin: Client) -> None:
-    file = SimpleUploadedFile("x.csv", b"a" * 100)
+def test_no_page_takes_more_than_one_file_and_one_without_a_field_for_it_keeps_none(
+    world: World, admin: Client, settings: Settings, tmp_path: Path
+) -> None:
+    settings.MEDIA_ROOT = settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
     for route in ("teams:preferences", "teams:people", "notifications:hooks", "requests:reserve"):
-        answer = admin.post(reverse(route), {"theme": "dark", "file": file})
-        assert answer.status_code == 400, route
+        one, two = (SimpleUploadedFile(f"{n}.csv", b"a" * (MOST + 1)) for n in "ab")
+        both = admin.post(reverse(route), {"theme": "dark", "one": one, "two": two})
+        assert both.status_code == 400, route
+        one.seek(0)
+        admin.post(reverse(route), {"theme": "dark", "file": one})
+        gc.collect()
+        assert list(tmp_path.iterdir()) == [], route
 
 
 def test_a_text_longer_than_its_field_is_refused(world: World, admin: Client) -> None:
