@@ -49,7 +49,7 @@ class PolicyForm(forms.Form):
     usage_weight_k = _amount(ruling.LABELS["usage_weight_k"])
     half_life = _amount(gettext_lazy("Past use halves in (hours)"))
     aging = _amount(gettext_lazy("Waiting worth one point (minutes)"))
-    seed = forms.IntegerField(label=ruling.LABELS["seed"], min_value=0, max_value=2**31)
+    seed = forms.IntegerField(label=gettext_lazy("Seed"), min_value=0, max_value=2**31)
     note = forms.CharField(
         label=gettext_lazy("Why"), max_length=1000, required=False, widget=forms.Textarea(attrs={"rows": 2}),
         help_text=gettext_lazy("Whoever reads the history will want to know. Needed to apply."),

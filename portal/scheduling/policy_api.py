@@ -48,7 +48,7 @@ class HistoryView(APIView):
             raise Missing
         paging = Paging()
         rows: Any = selectors.list_policies(cluster_id=cluster_id)
-        found = paging.paginate_queryset(rows, request, view=self) or []
+        found: list[PolicyRow] = paging.paginate_queryset(rows, request, view=self) or []
         return paging.get_paginated_response([answers.policy(row) for row in found])
 
 

@@ -117,6 +117,6 @@ def history_csv(past: Iterable[Past]) -> Iterator[tuple[object, ...]]:
     """Every policy with what it changed."""
     yield _("From"), _("By"), _("Why"), _("Rule"), _("Was"), _("Became")
     for one in past:
-        for row in one.differences or [None]:
-            told = (row.label, row.was, row.now) if row else ("", "", "")
-            yield one.row.valid_from, one.by, one.row.note, *told
+        lines = [(row.label, row.was, row.now) for row in one.differences] or [("", "", "")]
+        for line in lines:
+            yield one.row.valid_from, one.by, one.row.note, *line

@@ -220,7 +220,7 @@ class TraceListView(APIView):
     def get(self, request: Request) -> Response:
         """Newest first."""
         paging = Paging()
-        found = paging.paginate_queryset(selectors.list_traces(), request, view=self) or []  # type: ignore[arg-type]  # a list pages as well
+        found = paging.paginate_queryset(selectors.list_traces(), request, view=self) or []
         return paging.get_paginated_response([answers.trace(row) for row in found])
 
     @ops.operation(schemas.TRACE, body=TraceBody, status=201)

@@ -154,7 +154,7 @@ def _reserve(asked: Asked, rules: Mapping[str, object], now: datetime) -> None:
 
 def _unreserve(asked: Asked, rules: Mapping[str, object], now: datetime) -> None:
     found = Reservation.objects.filter(
-        pk=_whole(asked.change, "reservation", 1, most=2**62), pool__cluster_id=asked.cluster_id,
+        pk=_whole(asked.change, "reservation", 1, most=2**62), pool__cluster_id=asked.cluster_id or 0,
         starts_at__lt=asked.to_at, ends_at__gt=asked.from_at,
     ).exclude(state=ReservationState.CANCELLED)  # fmt: skip
     if not found.exists():
@@ -170,7 +170,7 @@ def _team(change: Mapping[str, Any]) -> int:
 
 def _pool(asked: Asked) -> int:
     pool_id = asked.change.get("pool")
-    known = Pool.objects.filter(cluster_id=asked.cluster_id)
+    known = Pool.objects.filter(cluster_id=asked.cluster_id or 0)
     if not isinstance(pool_id, int) or not known.filter(pk=pool_id).exists():
         raise _fault("pool", _("The cluster has no such pool."))
     return pool_id

@@ -167,9 +167,8 @@ def _team(
 
 def _cost(prices: Prices, *, of_all: bool) -> Figure:
     def of_team(figures: Figures) -> float:
-        return sum(
-            seconds * prices.get(pool, 0) / HOUR for pool, seconds in figures["by_pool"].items()
-        )
+        held: Mapping[str, int] = figures["by_pool"]
+        return sum(seconds * prices.get(pool, 0) / HOUR for pool, seconds in held.items())
 
     def of_whole(figures: Figures) -> float:
         return sum(of_team(team) for team in figures["teams"].values())

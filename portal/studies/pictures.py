@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.utils.translation import gettext as _
 
-from portal.common import charts, formats
+from portal.common import charts, drawing, formats
 from portal.studies.comparing import HOUR, Comparison
 from portal.studies.selectors import StudyDetail
 
@@ -27,7 +27,7 @@ def _waits(detail: StudyDetail, found: Comparison, now: datetime) -> charts.Char
     sides = (found.base, found.changed)
     series = []
     for side, name, ink, grain in (
-        (0, _("As it is"), "soft", charts.SOLID), (1, _("Changed"), "accent", charts.HATCHED),
+        (0, _("As it is"), "soft", drawing.SOLID), (1, _("Changed"), "accent", drawing.HATCHED),
     ):  # fmt: skip
         each = [
             [one["teams"].get(team.name, {}).get("wait_p90", 0) / HOUR for one in sides[side]]

@@ -43,7 +43,7 @@ def prepare(study: Study, *, now: datetime) -> Ready:
         terms = _terms(study, jobs, now)
         study.jobs, study.terms, study.job_count = _packed(jobs), _text(terms), len(jobs)
         study.save(update_fields=["jobs", "terms", "job_count"])
-    jobs = _unpacked(study.jobs)
+    jobs = _unpacked(bytes(study.jobs))
     terms = document.parse_snapshot(json.loads(zlib.decompress(study.terms)))
     if not jobs:
         raise Invalid(NO_JOBS)

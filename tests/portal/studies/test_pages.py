@@ -71,7 +71,7 @@ def test_the_study_worked_out_by_hand_is_shown_with_its_figures(admin: Client, d
 
 def test_its_figures_leave_as_csv(admin: Client, done: Study) -> None:
     answer = admin.get(f"/what-if/{done.pk}/figures.csv")
-    lines = b"".join(answer.streaming_content).decode("utf-8-sig").splitlines()  # type: ignore[arg-type]
+    lines = b"".join(answer.streaming_content).decode("utf-8-sig").splitlines()  # type: ignore[attr-defined]
     assert ",wait_p90,seconds,1080.0,100.0,-980.0,,,1,1,one run" in lines
     # Red is A and C: 0 and 1,080 s before, 0 and 80 s after.
     assert "red,wait_p99,seconds,1080.0,80.0,-1000.0,,,1,1,one run" in lines
@@ -265,7 +265,7 @@ def test_the_list_filters_and_exports(admin: Client, now: datetime) -> None:
     assert "beta" not in words(admin, "/what-if/?state=queued")
     assert "alpha" not in words(admin, "/what-if/?q=bet")
     answer = admin.get("/what-if/?format=csv")
-    text = b"".join(answer.streaming_content).decode()  # type: ignore[arg-type]
+    text = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
     assert "alpha" in text
     assert "queued" in text
 

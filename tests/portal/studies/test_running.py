@@ -27,7 +27,8 @@ def test_three_jobs_in_two_orders_are_as_worked_out_by_hand(
     study = a_study(now)
     assert working.work(around.world) == 1
     study.refresh_from_db()
-    assert (study.state, study.done_share, study.job_count) == (StudyState.DONE, 1.0, 3)
+    ended: tuple[object, ...] = (study.state, study.done_share, study.job_count)
+    assert ended == (StudyState.DONE, 1.0, 3)
     found = comparing.compare(study.outcomes.all())
     assert found is not None
     told = {line.figure.key: (line.compared.base, line.compared.changed) for line in found.lines}
@@ -61,9 +62,7 @@ def test_a_study_whose_process_died_goes_on_where_it_was(
     taken = working.claim(real_now=now)
     assert taken is not None
     with monkeypatch.context() as patched:
-        patched.setattr(
-            working.Outcome.objects, "create", _die_at_the_third(Outcome.objects.create)
-        )
+        patched.setattr(Outcome.objects, "create", _die_at_the_third(Outcome.objects.create))
         with pytest.raises(SystemExit):
             working.replay_all(taken, working.Progress(6), around.world)
     assert study.outcomes.count() == 2
