@@ -120,7 +120,7 @@ def get_line(*, request: Request) -> Line:
 
 def _promise(kind: CommitmentKind, source_id: int) -> Promise | None:
     row = Commitment.objects.filter(kind=kind, source_id=source_id).first()
-    return row and Promise(row.gpus, row.adds, row.starts_at, row.ends_at)
+    return Promise(row.gpus, row.adds, row.starts_at, row.ends_at) if row else None
 
 
 def _written(request: Request, from_at: datetime, to_at: datetime | None) -> tuple[Written, ...]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -10,7 +11,6 @@ from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.db import connection
-from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -44,7 +44,7 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
-def _work(ask: Callable[[], HttpResponse], hashed: list[str]) -> tuple[object, ...]:
+def _work(ask: Callable[[], Any], hashed: list[str]) -> tuple[object, ...]:
     """What somebody sees, and what it took."""
     hashed.clear()
     with CaptureQueriesContext(connection) as sent:
@@ -61,7 +61,7 @@ def test_a_name_nobody_has_a_wrong_password_and_a_person_shut_out_are_alike(
     out.is_active = False
     out.save()
 
-    def sign_in(name: str) -> Callable[[], HttpResponse]:
+    def sign_in(name: str) -> Callable[[], Any]:
         return lambda: Client().post(LOGIN, {"login": name, "password": "wrong password"})
 
     Client().post(LOGIN, {"login": "somebody", "password": "wrong password"})

@@ -39,7 +39,7 @@ def test_a_key_somebody_else_planted_is_worth_nothing_after_sign_in(
     session = client.session
     session["planted"] = True
     session.save()
-    client.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
+    client.cookies[settings.SESSION_COOKIE_NAME] = str(session.session_key)
     planted = _key(client)
     _sign_in(client)
     assert _key(client) != planted

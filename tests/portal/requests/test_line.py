@@ -74,7 +74,7 @@ def _page(user: User, row: Request) -> str:
 
 def test_every_step_is_there_and_links_to_where_it_is_from(world: World, now: datetime) -> None:
     row = _approved(a_submitted(world, now), world, now)
-    reservation = Reservation.objects.get(pk=row.reservation_id)
+    reservation = Reservation.objects.get(request_id=row.pk)
     opened = _written(world, reservation.starts_at + timedelta(minutes=1), "4", "8")
     closed = _written(world, reservation.ends_at + timedelta(minutes=1), "8", "4")
     _written(world, reservation.starts_at + timedelta(minutes=2), "0", "1", pool="t4")
@@ -128,7 +128,7 @@ def test_a_long_line_takes_no_more_queries_than_a_short_one(
     world: World, now: datetime, django_assert_max_num_queries: Any
 ) -> None:
     row = _approved(a_submitted(world, now), world, now)
-    reservation = Reservation.objects.get(pk=row.reservation_id)
+    reservation = Reservation.objects.get(request_id=row.pk)
     _used_and_billed(world, reservation, now)
     for number in range(20):
         builders.a_workload(world.vision, world.pool, f"j{number}", reservation_id=reservation.pk)
