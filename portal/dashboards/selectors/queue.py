@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.db.models import Count, F, QuerySet, Sum
@@ -77,29 +78,27 @@ def _jobs(
 class Ahead:
     """Who stands ahead of a position, by team; read once for a page, asked for each row."""
 
-    def __init__(self) -> None:
-        self._marks = common.team_marks()
-        self._positions: dict[tuple[int, int | None], list[int]] = defaultdict(list)
+    @cached_property
+    def _positions(self) -> dict[tuple[int, int | None], list[int]]:
+        found: dict[tuple[int, int | None], list[int]] = defaultdict(list)
         rows = Standing.objects.filter(position__isnull=False).order_by("position")
         for cluster, team, position in rows.values_list(
             "workload__cluster_id", "workload__team_id", "position"
         ):
             if position is not None:
-                self._positions[cluster, team].append(position)
+                found[cluster, team].append(position)
+        return found
 
     def of(self, cluster_id: int, position: int | None) -> list[AheadRow]:
         """Teams with jobs ahead, most first."""
         if position is None:
             return []
         counts: Counter[int | None] = Counter()
+        marks = common.team_marks()
         for (cluster, team), positions in self._positions.items():
             if cluster == cluster_id:
                 counts[team] += bisect_left(positions, position)
-        return [
-            AheadRow(self._marks.get(team or 0), jobs)
-            for team, jobs in counts.most_common()
-            if jobs
-        ]
+        return [AheadRow(marks.get(team or 0), jobs) for team, jobs in counts.most_common() if jobs]
 
 
 def list_waiting_teams() -> list[WaitingTeam]:

@@ -1,5 +1,6 @@
 """The matrix of quotas: read it, set a pool's figures and see first what changes for whom."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -16,7 +17,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from portal.common import clock
 from portal.common.errors import Missing, Refusal
 from portal.inventory import selectors as inventory
-from portal.inventory.selectors import PoolRow
 from portal.quotas import selectors as quotas
 from portal.quotas import services as quota_services
 from portal.requests import conflicts, effects, matrix, pages, quota_figures, quota_forms
@@ -123,11 +123,23 @@ def _back(request: HttpRequest) -> str:
     return page if ours else reverse("requests:quotas")
 
 
-def _pool(pool_id: int) -> PoolRow:
-    try:
-        return inventory.get_pool(pool_id=pool_id, now=clock.now())
-    except Missing:
-        raise Http404 from None
+@dataclass(frozen=True, slots=True)
+class NamedPool:
+    """A pool as these pages name it."""
+
+    id: int
+    name: str
+
+
+def _pools() -> list[NamedPool]:
+    return [NamedPool(pk, name) for pk, name in inventory.pool_names().items()]
+
+
+def _pool(pool_id: int) -> NamedPool:
+    found = next((pool for pool in _pools() if pool.id == pool_id), None)
+    if found is None:
+        raise Http404
+    return found
 
 
 def _editable(request: HttpRequest) -> list[TeamRow]:
@@ -174,7 +186,7 @@ def _save(request: HttpRequest, pool_id: int, form: MatrixForm) -> int:
 
 def _form_page(
     request: HttpRequest,
-    found: PoolRow,
+    found: NamedPool,
     page: "Page[TeamRow]",
     form: MatrixForm,
     status: int = 200,
@@ -183,13 +195,13 @@ def _form_page(
         **_seen(form, found),
         "form": form,
         "page": page,
-        "pools": inventory.list_pools(now=clock.now()),
+        "pools": _pools(),
         "zone_note": pages.zone_note(),
     }
     return render(request, "requests/matrix_pool.html", context, status=status)
 
 
-def _seen(form: MatrixForm, found: PoolRow) -> dict[str, Any]:
+def _seen(form: MatrixForm, found: NamedPool) -> dict[str, Any]:
     """The effects of the form as it stands, or the sums as they are."""
     now = clock.now()
     seen = None
