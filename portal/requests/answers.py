@@ -158,6 +158,7 @@ class Answer:
     bound: Bound | None
     effect: Effect
     price: Price | None
+    beyond_budget: str | None
     waiting: Waiting | None
     displaced: tuple[Displaced, ...]
     forecast: Forecast

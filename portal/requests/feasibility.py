@@ -55,7 +55,7 @@ def check(
     ask = Ask(gpus, gpus_per_node, source, begins, max(ends_at, begins + board.MINUTE))
     seen = _read(team_id, pool_id, ask, now)
     fit, bound = seen.short(ask), seen.bound(ask)
-    fits = fit is None and bound is None
+    fits, price = fit is None and bound is None, pricing.estimate(pool_id, ask)
     return Answer(
         fits=fits,
         team_id=team_id,
@@ -71,7 +71,8 @@ def check(
         short=_short(fit),
         bound=bound,
         effect=seen.effect(ask),
-        price=pricing.estimate(pool_id, ask),
+        price=price,
+        beyond_budget=pricing.beyond_budget(team_id, ask, price, now),
         waiting=_waiting(seen, pool_id, ask, now, without),
         displaced=lending.displaced(team_id, pool, ask) if fits else (),
         forecast=lending.planned(team_id, pool, ask),

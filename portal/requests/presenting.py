@@ -82,6 +82,7 @@ def examined(
     body["ways"] = [{**plain(a.way), "sentence": a.text} for a in found.alternatives]
     if not priced:
         body.pop("price", None)
+        body.pop("beyond_budget", None)
         for way in body["ways"]:
             way.pop("price", None)
     return body

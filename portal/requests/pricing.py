@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from portal.common.errors import Conflict
 from portal.finance import selectors as finance
 from portal.requests.answers import Price
 from portal.requests.board import Ask
@@ -15,6 +16,19 @@ def estimate(pool_id: int, ask: Ask) -> Price | None:
         source=ask.source,
     )  # fmt: skip
     return None if found is None else Price(found.amount_micro, found.currency)
+
+
+def beyond_budget(team_id: int, ask: Ask, price: Price | None, now: datetime) -> str | None:
+    """Why a budget that refuses would refuse it, in a sentence with the numbers; None if it fits."""
+    seconds = int((ask.ends_at - ask.starts_at).total_seconds())
+    try:
+        finance.check_budget(
+            team_id=team_id, amount_micro=price.micro if price else None,
+            gpu_milli_seconds=ask.gpus * 1000 * seconds, starts_at=ask.starts_at, now=now,
+        )  # fmt: skip
+    except Conflict as refusal:
+        return refusal.message
+    return None
 
 
 def must_fit_budget(row: Request, price: tuple[int, str] | None, now: datetime) -> None:

@@ -112,7 +112,7 @@ CHECK: Shape = {
                     "waiting": _WAITING, "displaced": many(_TEAM_GPUS),
                     "forecast": obj({"jobs": COUNT, "gpus": COUNT}), **_SAID,
                 },
-                maybe={"price": _PRICE},
+                maybe={"price": _PRICE, "beyond_budget": or_null(TEXT)},
             ),
         ),
         named(

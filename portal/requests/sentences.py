@@ -48,6 +48,10 @@ def of_reservation(answer: Answer, now: datetime, *, with_price: bool) -> Said:
     if answer.waiting:
         lines.append(_waiting(answer.waiting))
     tone, head = _head(answer.fits, answer.waiting)
+    if answer.beyond_budget and with_price:
+        lines.insert(1, answer.beyond_budget)
+        if answer.fits:
+            tone, head = "warn", _("Fits, but goes beyond a budget.")
     return Said(tone, head, tuple(line for line in lines if line))
 
 

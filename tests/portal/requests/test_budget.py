@@ -6,7 +6,7 @@ import pytest
 
 from portal.common.errors import Conflict
 from portal.finance import services as finance
-from portal.requests import services
+from portal.requests import feasibility, sentences, services
 from portal.requests.models import RequestState
 from tests.portal.requests.world import World, a_draft
 
@@ -23,6 +23,14 @@ def test_four_gpus_for_four_hours_need_sixteen_hours_of_budget(
         actor_id=None, now=now,
     )  # fmt: skip
     row = a_draft(world, now)
+    found = feasibility.check(
+        team_id=row.team_id, pool_id=row.pool_id, gpus=row.gpus or 0, gpus_per_node=None,
+        source=row.source, starts_at=row.starts_at or now, ends_at=row.ends_at or now, now=now,
+    )  # fmt: skip
+    said = sentences.of_reservation(found, now, with_price=True)
+    assert (said.tone == "warn", "would cost 16" in said.lines[1]) == (refused, refused)
+    unseen = sentences.of_reservation(found, now, with_price=False)
+    assert unseen.tone == "good"
     if not refused:
         services.submit(request_id=row.pk, actor_id=world.lead.pk, now=now)
         return
