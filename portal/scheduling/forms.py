@@ -28,6 +28,8 @@ def _choice() -> forms.ChoiceField:
 class PolicyForm(forms.Form):
     """All rules; amounts in the units people use."""
 
+    # A dry run needs no reason, so the browser must not ask for one.
+    use_required_attribute = False
     seen = forms.IntegerField(widget=forms.HiddenInput, min_value=0)
     order = _choice()
     placement = _choice()

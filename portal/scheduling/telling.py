@@ -29,7 +29,8 @@ class ToldMove:
     """A job that fares otherwise, in words."""
 
     move: Move
-    what: str
+    was: str
+    becomes: str
     tone: str
 
 
@@ -47,7 +48,7 @@ class Told:
 
 def rehearsal(tried: Rehearsal) -> Told:
     """The rehearsal in words: the sum first, then every kind, then the jobs."""
-    shown = [ToldMove(move, _what(move), _TONES.get(move.kind, "")) for move in tried.moves]
+    shown = [ToldMove(move, *_what(move), _TONES.get(move.kind, "")) for move in tried.moves]
     return Told(
         sentence=_sentence(tried),
         counts=[(_kind(kind, count), count) for kind, count in tried.counts.items()],
@@ -89,19 +90,21 @@ def _kind(kind: str, n: int) -> str:
     return words[kind] % {"n": n}
 
 
-def _what(move: Move) -> str:
+def _what(move: Move) -> tuple[str, str]:
+    """What becomes of a job by either policy."""
+    starts, waits = _("starts at once"), _("has to wait")
     fixed = {
-        trying.STARTS: _("starts at once"), trying.HOLDS: _("has to wait"),
-        trying.STOPS: _("is stopped"), trying.SPARES: _("is not stopped"),
+        trying.STARTS: (waits, starts), trying.HOLDS: (starts, waits),
+        trying.STOPS: (_("runs on"), _("is stopped")),
+        trying.SPARES: (_("is stopped"), _("runs on")),
     }  # fmt: skip
-    if move.kind in fixed:
-        return fixed[move.kind]
-    words = _("planned %(now)s instead of %(was)s")
-    return words % {"now": _at(move.now_at), "was": _at(move.was_at)}
+    return fixed.get(move.kind) or (_at(move.was_at), _at(move.now_at))
 
 
 def _at(moment: datetime | None) -> str:
-    return _("at no known time") if moment is None else formats.when(moment)
+    if moment is None:
+        return _("starts at no known time")
+    return _("starts %(when)s") % {"when": formats.when(moment)}
 
 
 def check_worth(before: Mapping[str, Any], after: Mapping[str, Any], note: str) -> None:

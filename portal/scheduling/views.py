@@ -100,6 +100,7 @@ def edit(request: HttpRequest, cluster_id: int) -> HttpResponse:
             add_refusal(form, refusal)
         else:
             tried = trying.try_policy(cluster_id=cluster_id, rules=form.rules(), now=now)
+            form.fields["note"].required = True
     context = {
         "cluster": cluster,
         "form": form,

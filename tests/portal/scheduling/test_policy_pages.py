@@ -100,8 +100,8 @@ def test_a_dry_run_says_who_would_start_and_writes_nothing(
     path = f"/policy/{pool.cluster_id}/edit/"
     said = words(admin.post(path, filled(pool, now, order="sjf", do="try")))
     assert "Order: Fair share → Shortest first" in said
-    assert "vision/short starts at once" in said
-    assert "vision/long has to wait" in said
+    assert "vision/short has to wait starts at once" in said
+    assert "vision/long starts at once has to wait" in said
     assert "1 has to wait instead1 starts at once" in said
     assert not Policy.objects.exists()
 
@@ -134,7 +134,7 @@ def test_a_policy_is_applied_with_its_reason_and_taken_back(
     assert AuditEvent.objects.latest("id").action == "scheduling.policy_set"
     said = words(admin.get("/policy/"))
     assert "Short ones first. Order: Fair share → Shortest first" in said
-    assert "vision/long starts at once" in words(admin.get(f"{path}undo/"))
+    assert "vision/long has to wait starts at once" in words(admin.get(f"{path}undo/"))
     undone = admin.post(f"{path}undo/", {"seen": policy.pk, "note": "It hurt."})
     assert undone.status_code == 302
     assert Policy.objects.latest("id").rules["order"] == "fair_share"
