@@ -170,6 +170,7 @@ def _make(
 
     call_command("migrate", verbosity=0)
     history.LENGTH = timedelta(days=days)
+    history.STEPS = ((history.LENGTH, timedelta(hours=1)),)
     history.build(until=clock.real_now().replace(minute=0, second=0, microsecond=0), say=print)
     slugs = ("vision", "speech", "search", "robotics", "platform")
     places = [Team.objects.get(slug=slug) for slug in slugs]

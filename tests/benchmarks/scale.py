@@ -17,10 +17,10 @@ import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 PAGES = (
-    "/", "/queue/", "/capacity/", "/reserve/", "/requests/", "/quotas/", "/fairness/", "/slas/",
-    "/metrics", "/readyz", "/api/v1/quotas",
+    "/metrics", "/readyz", "/queue/", "/capacity/", "/requests/", "/api/v1/quotas", "/fairness/",
+    "/slas/", "/reserve/", "/", "/quotas/",
 )  # fmt: skip
-TIMES = 3
+TIMES = 1
 PERIOD_SECONDS = 15
 
 
