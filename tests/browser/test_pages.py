@@ -28,7 +28,7 @@ NO_PAGES = (
     "statement-", "month-focus", "new-job-check", "new-job-yaml", "preferences", "live", "ready", "admin-login",
     "quota-effects", "quota-undo", "rules-save", "maintenance-plan", "maintenance-effects",
     "maintenance-cancel", "feed-revoke", "calendar", "revoke-", "withdraw", "accept", "read",
-    "retire-hook", "end-budget", "figures", "undo-policy",
+    "retire-hook", "end-budget", "figures", "undo-policy", "try-again",
 )  # fmt: skip
 MORE = {
     "dashboards:queue": ("?state=running", "?state=ended"),
