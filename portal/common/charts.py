@@ -36,6 +36,8 @@ DOT = "dot"
 """A mark of its own shape at each value."""
 
 DAY = timedelta(days=1)
+WIDE = 0.12
+"""Of a chart's width: a gap narrower than this has no room for words."""
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "diamond", "triangle-up", "square", "cross", "star")
 STROKES = {
@@ -311,11 +313,18 @@ def _gaps(chart: Chart) -> list[tuple[datetime, datetime]]:
 
 
 def _gap(chart: Chart, starts: datetime, ends: datetime) -> dict[str, Any]:
-    return {
+    """The shade over it; in words too where there is room for them."""
+    first, last = chart.places[0], chart.places[-1]
+    assert isinstance(first, datetime)
+    assert isinstance(last, datetime)
+    shade: dict[str, Any] = {
         "type": "rect", "xref": "x", "yref": "paper", "x0": _wall(starts), "x1": _wall(ends),
         "y0": 0, "y1": 1, "layer": "below", "fillcolor": "var(--sunk)", "line": {"width": 0},
-        "label": {"text": escape(_("no data")), "font": {"color": "var(--soft)", "size": 12}},
     }  # fmt: skip
+    if (ends - starts) >= WIDE * (last - first):
+        font = {"color": "var(--soft)", "size": 12}
+        shade["label"] = {"text": escape(_("no data")), "font": font}
+    return shade
 
 
 def _along(chart: Chart, one: Series) -> list[str]:

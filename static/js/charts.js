@@ -63,6 +63,11 @@
         }
         button.disabled = false;
       });
+      /* Few upright words along a narrow axis rather than many slanted ones. */
+      if (frame.clientWidth < 480 && shown.layout.xaxis.type === "date") {
+        shown.layout.xaxis.nticks = 4;
+        shown.layout.xaxis.tickangle = 0;
+      }
       around(frame, "[data-png]").forEach(function (button) { button.disabled = false; });
       return Plotly.react(frame, shown.data, shown.layout, {
         displayModeBar: false, responsive: true, doubleClick: false, showTips: false
