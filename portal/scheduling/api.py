@@ -209,7 +209,7 @@ class PolicyView(APIView):
         return self._answer(cluster_id)
 
     @ops.operation(
-        schemas.POLICY, body=FREE, edits=True,
+        schemas.POLICY, body=schemas.POLICY_BODY, edits=True,
         query=(ops.text("note", "Why, for those who read the history."),),
     )  # fmt: skip
     def put(self, request: Request, cluster_id: int) -> Response:
@@ -221,7 +221,7 @@ class PolicyView(APIView):
             if before is None:
                 raise Missing
             check_if_match(request, before.id)
-            if not isinstance(request.data, dict):
+            if not isinstance(request.data, dict) or not request.data:
                 raise Invalid(_("Send the policy as one JSON object."))
             try:
                 services.set_policy(

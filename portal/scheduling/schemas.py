@@ -156,3 +156,5 @@ REHEARSAL = named(
         }
     ),
 )  # fmt: skip
+POLICY_BODY = named("PolicyBody", {**FREE, "minProperties": 1})
+"""The `policy` object of the engine's contract."""

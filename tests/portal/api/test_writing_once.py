@@ -80,6 +80,7 @@ def _bodies(world: World, now: datetime) -> dict[str, Body]:
             "ends_at": much_later.isoformat(),
         },
         "notification-read": {},
+        "policy-replace": {"order": "fair_share"},
         "presentation-set": {"shows_money": False},
         "quota-create": {"pool": pool, "changes": [{"team": team, "guaranteed": 1}]},
         "rate-card-create": {
