@@ -39,7 +39,8 @@ def offered(form: forms.BaseForm, name: str) -> list[tuple[Any, Any]]:
     """What a field offers, as values with their labels."""
     field = form.fields[name]
     assert isinstance(field, forms.ChoiceField)
-    return [(value, label) for value, label in field.choices]
+    choices: Any = field.choices
+    return [(value, label) for value, label in choices]
 
 
 class DateTimeInput(forms.DateTimeInput):

@@ -102,7 +102,9 @@ def count(
 
 def _within(rows: QuerySet[Any], waits: Waits, from_at: datetime, now: datetime) -> QuerySet[Any]:
     begun = {f"{waits.begun}__gte": from_at, f"{waits.begun}__lt": now}
-    return rows.filter(**begun).order_by().annotate(waited_until=Coalesce(waits.until, now))
+    within = rows.filter(**begun).order_by()
+    found: QuerySet[Any] = within.annotate(waited_until=Coalesce(waits.until, now))
+    return found
 
 
 def _kept(row: Mapping[str, Any], seconds: int) -> Kept:

@@ -212,7 +212,7 @@ def _promises(count: int, jobs: list[Workload]) -> None:
         Breach,
         [
             Breach(
-                kind=BreachKind.WAIT, sla=slas[n % 10], team_id=job.team_id, workload=job,
+                kind=BreachKind.WAIT, sla=slas[n % 10], team_id=job.team_id or 0, workload=job,
                 due_at=job.submitted_at + HOUR / 2, ended_at=job.scheduled_at,
             )
             for n, job in enumerate(jobs)

@@ -39,9 +39,9 @@ def test_a_feed_needs_a_name_and_an_address_is_never_kept_to_be_repeated(
     address = f"/api/v1/teams/{world.vision.pk}/calendar-feeds"
     assert client.post(address, {"name": ""}, content_type=JSON).status_code == 400
     assert not CalendarFeed.objects.exists()
-    key = {"HTTP_IDEMPOTENCY_KEY": "once"}
-    first = client.post(address, {"name": "a"}, content_type=JSON, **key).json()
-    again = client.post(address, {"name": "a"}, content_type=JSON, **key).json()
+    key = {"Idempotency-Key": "once"}
+    first = client.post(address, {"name": "a"}, content_type=JSON, headers=key).json()
+    again = client.post(address, {"name": "a"}, content_type=JSON, headers=key).json()
     assert CalendarFeed.objects.count() == 1
     secret = first.pop("address").rsplit("/", 1)[1].removesuffix(".ics")
     assert again["id"] == first["id"]
