@@ -118,7 +118,7 @@ def _names_read(tree: ast.AST, view: type[APIView]) -> Iterator[str]:
         words = [a.value for a in call.args if isinstance(a, ast.Constant)]
         if name.startswith(("parameters.", "common.text")) or name.endswith("query_params.get"):
             yield from ("from", "to") if name == "parameters.window" else map(str, words[:1])
-        elif name.endswith("Filter"):
+        elif name.endswith("Filter") and hasattr(module, name):
             yield from getattr(module, name).base_fields
         elif name.startswith("_") and hasattr(module, name):
             helper = textwrap.dedent(inspect.getsource(getattr(module, name)))
