@@ -36,7 +36,7 @@ def test_a_study_runs_from_the_question_to_the_comparison_in_a_process_of_its_ow
     expect(whole.locator("tr").filter(has_text="Wait, p90")).to_contain_text("one run")
     frame = page.locator("[data-chart]").first
     frame.scroll_into_view_if_needed()
-    expect(frame).to_have_attribute("data-drawn", re.compile(""))
+    expect(frame).to_have_attribute("data-drawn", "", timeout=15_000)
     assert grave_faults(page) == []
 
 
@@ -49,6 +49,7 @@ def test_a_study_is_read_in_korean_and_shared_by_its_link(
     page.get_by_label("Shared with").select_option(label="Research / Vision")
     page.get_by_role("button", name="Save").press("Enter")
     expect(page.locator("main")).to_contain_text("Vision")
+    signed_in("junho").close()
     reader = signed_in("junho", locale="ko-KR")
     reader.goto(f"/what-if/{study_id}/")
     expect(reader.get_by_role("heading", level=1)).to_contain_text("Shortest first?")

@@ -207,7 +207,7 @@ def test_pages_ask_few_queries(
             cluster_id=pool.cluster_id, rules=rules, actor_id=None, now=now + number * HOUR / 60
         )
     admin.get("/policy/")
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(12):
         admin.get("/policy/")
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(12):
         admin.get(f"/policy/{pool.cluster_id}/edit/")

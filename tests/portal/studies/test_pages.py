@@ -277,6 +277,6 @@ def test_pages_ask_few_queries_however_much_they_show(
         a_study(now, name=f"study {number}")
     for path in ("/what-if/", f"/what-if/{done.pk}/", "/what-if/new/", "/what-if/traces/"):
         admin.get(path)
-        with django_assert_max_num_queries(15, info=path):
+        with django_assert_max_num_queries(12, info=path):
             admin.get(path)
     assert a_trace(now).jobs == 3
