@@ -11,7 +11,7 @@ from inspect import getdoc
 from typing import Any
 
 import yaml
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import URLResolver, get_resolver
 from drf_spectacular.drainage import warn
 from drf_spectacular.generators import EndpointEnumerator, SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
@@ -64,7 +64,7 @@ class Described(AutoSchema):
             told = getattr(self.view, self.method.lower())
         return (getdoc(type(self.view) if told is self.view else told) or "").split("\n")[0]
 
-    def get_description(self) -> str:
+    def get_description(self) -> str:  # type: ignore[override]  # as the library has it
         """All the method says, and who may."""
         own = getdoc(getattr(self.view, self.method.lower())) or ""
         rule = rule_for(_route_of(type(self.view)))
@@ -146,19 +146,21 @@ class Described(AutoSchema):
         return found | ({412} if said.edits else set())
 
 
-class _Enumerator(EndpointEnumerator):  # type: ignore[misc]  # the library has no types
+class _Enumerator(EndpointEnumerator):
     def should_include_endpoint(self, path: str, callback: Any) -> bool:
         return path.startswith(PREFIX) and bool(super().should_include_endpoint(path, callback))
 
 
-class _Generator(SchemaGenerator):  # type: ignore[misc]  # the library has no types
+class _Generator(SchemaGenerator):
     endpoint_inspector_cls = _Enumerator
 
 
 @cache
 def document() -> dict[str, Any]:
     """The whole document; the same for everybody, as long as the process lives."""
-    found: dict[str, Any] = _Generator().get_schema(request=None, public=True)
+    found: dict[str, Any] = _Generator().get_schema(  # type: ignore[no-untyped-call]  # theirs
+        request=None, public=True
+    )
     schemas = found["components"].setdefault("schemas", {})
     for name, shape in COMPONENTS.items():
         if name in schemas:
@@ -198,7 +200,7 @@ def _walk(resolver: URLResolver) -> Iterator[tuple[type, str]]:
     for entry in resolver.url_patterns:
         if isinstance(entry, URLResolver):
             yield from _walk(entry)
-        elif isinstance(entry, URLPattern) and str(entry.name).startswith("api-"):
+        elif str(entry.name).startswith("api-"):
             yield getattr(entry.callback, "cls", type(entry.callback)), str(entry.name)
 
 

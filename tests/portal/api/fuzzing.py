@@ -12,6 +12,7 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import load_all_checks, not_a_server_error
 from schemathesis.config import SchemathesisConfig
+from schemathesis.core.result import Ok
 from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -25,6 +26,7 @@ from portal.operations import openapi
 from portal.wsgi import application
 from tests.world import World
 
+Operation = APIOperation[Any, Any, Any, Any]
 load_all_checks()
 CHECKS = [
     not_a_server_error,
@@ -41,7 +43,7 @@ NAMES = {
 """Keys of bodies and addresses that hold an id → the argument of that kind."""
 
 
-def operations(world: World) -> Iterator[APIOperation]:
+def operations(world: World) -> Iterator[Operation]:
     """Every operation, its ids drawn from what there is."""
     document = deepcopy(openapi.document())
     known = {
@@ -62,6 +64,7 @@ def operations(world: World) -> Iterator[APIOperation]:
     schema.config.generation.with_security_parameters = False
     schema.app = application
     for found in schema.get_all_operations():
+        assert isinstance(found, Ok)
         yield found.ok()
 
 
@@ -81,12 +84,12 @@ def _offered(name: str, shape: dict[str, Any], known: dict[str, list[object]]) -
     return {"enum": [*ids, STRANGER, *nothing]}
 
 
-def ask(operation: APIOperation, secret: str, *, examples: int, mode: GenerationMode) -> int:
+def ask(operation: Operation, secret: str, *, examples: int, mode: GenerationMode) -> int:
     """Ask an operation so many things; nothing of it stays. Returns how often it was asked."""
     asked = 0
     wanted = [*CHECKS, negative_data_rejection] if mode is GenerationMode.NEGATIVE else CHECKS
 
-    def once(case: Case) -> None:
+    def once(case: "Case[Any]") -> None:
         nonlocal asked
         asked += 1
         with transaction.atomic():

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import URLResolver, get_resolver
 
 from portal.operations import openapi
 from portal.teams.middleware import rule_for
@@ -98,7 +98,7 @@ def _pages(resolver: URLResolver, space: str = "") -> Iterator[tuple[str, Callab
             inner = f"{space}{entry.namespace}:" if entry.namespace else space
             if inner != "admin:":
                 yield from _pages(entry, inner)
-        elif isinstance(entry, URLPattern) and not str(entry.name).startswith("api-"):
+        elif not str(entry.name).startswith("api-"):
             yield f"{space}{entry.name}", entry.callback
 
 
