@@ -23,11 +23,11 @@ class MachinesMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer a machine; let everybody else in."""
-        if request.path not in DOORS:
+        if request.path_info not in DOORS:
             return self.get_response(request)
         if request.method not in ("GET", "HEAD"):
             return HttpResponseNotAllowed(["GET", "HEAD"])
-        response: HttpResponse = resolve(request.path).func(request)
+        response: HttpResponse = resolve(request.path_info).func(request)
         return response
 
 
