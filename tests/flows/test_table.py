@@ -40,6 +40,7 @@ def test_what_talks_to_one_cluster_has_a_queue_of_its_own() -> None:
     queue_of = {name: app.amqp.router.route({}, name)["queue"].name for name in ours}
     assert {name for name, queue in queue_of.items() if queue == "clusters"} == {
         "kubernetes.collect_cluster", "scheduling.tick_cluster", "kubernetes.sync_cluster",
+        "usage.measure_cluster",
     }  # fmt: skip
     assert set(queue_of.values()) == set(QUEUES)
 
