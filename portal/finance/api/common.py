@@ -66,7 +66,7 @@ def _without_money(answer: Any) -> Any:
 def page(
     view: APIView,
     request: Request,
-    rows: list[Any],
+    rows: Any,
     present: Callable[[Any], dict[str, object]],
 ) -> Response:
     """One page of a list."""

@@ -46,7 +46,7 @@ class StatementListView(APIView):
         month_id: int | None = None
         if name:
             month_id = selectors.get_month(instant=months.parse(name)).id or 0
-        rows = selectors.list_statements(
+        rows = selectors.PagedStatements(
             access_of(request._request),
             month_id=month_id,
             team_id=parameters.whole(request, "team"),

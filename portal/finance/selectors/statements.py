@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet, Sum
 
 from portal.common.errors import Missing
 from portal.finance import lines, months
@@ -197,6 +198,31 @@ def list_statements(
 
     Those a later revision took the place of only if `revisions` are asked for.
     """
+    rows = _statement_rows(_found(access, month_id=month_id, team_id=team_id, revisions=revisions))
+    rows.sort(key=lambda r: (r.team_id is None, r.team_path, -r.revision))
+    return sorted(rows, key=lambda r: r.period_starts_at, reverse=True)
+
+
+class PagedStatements:
+    """The same, of which only the page that is asked for is read."""
+
+    def __init__(self, access: Access, **narrowed: Any) -> None:
+        organisation_last = ExpressionWrapper(Q(team__isnull=True), BooleanField())
+        self._found = _found(access, **narrowed).order_by(
+            "-period_starts_at", organisation_last, "team_path", "-revision", "id"
+        )
+
+    def __len__(self) -> int:
+        return self._found.count()
+
+    def __getitem__(self, part: slice) -> list[StatementRow]:
+        return _statement_rows(self._found[part])
+
+
+def _found(
+    access: Access, *, month_id: int | None, team_id: int | None, revisions: bool
+) -> QuerySet[Statement]:
+    """Statements the asker may see, narrowed."""
     found = Statement.objects.select_related("month")
     if not revisions:
         found = found.filter(superseded_at__isnull=True)
@@ -207,9 +233,7 @@ def list_statements(
         found = found.filter(month_id=month_id)
     if team_id is not None:
         found = found.filter(team_id=team_id)
-    rows = _statement_rows(found)
-    rows.sort(key=lambda r: (r.team_id is None, r.team_path, -r.revision))
-    return sorted(rows, key=lambda r: r.period_starts_at, reverse=True)
+    return found
 
 
 def get_statement(*, statement_id: int) -> StatementDetail:
