@@ -2,6 +2,9 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from heapq import merge
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from scheduler_core.backfill.steps import FOREVER, Steps
@@ -234,18 +237,30 @@ class Allowance:
         tree = self._state.tree
         team = tree.index[workload.team]
         own = [self.steps(("own", pool, number, "")) for number in range(len(tree))]
-        moments = sorted({one for steps in own for one in steps.moments(after, FOREVER)})
         start: int | None = None
-        for moment in [after, *moments]:
+        book: Book | None = None
+        for moment, changes in _in_turn(own, after):
             if start is not None and moment - start >= duration:
                 return start
-            book = self._terms.book(pool, moment)
-            book.use([Amount(steps.at(moment)) for steps in own])
+            before, book = book, self._terms.book(pool, moment)
+            if book is not before:
+                book.use([Amount(steps.at(moment)) for steps in own])
+            else:
+                for number, change in changes:
+                    book.add(number, Amount(change), 1)
             if book.available(team) < milli:
                 start = None
             elif start is None:
                 start = moment
         return start
+
+
+def _in_turn(own: list[Steps], after: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    """Yield `after`, then each later moment at which some use steps: the teams, and by how much."""
+    yield after, []
+    merged = merge(*(steps.changes(after, number) for number, steps in enumerate(own)))
+    for moment, group in groupby(merged, key=itemgetter(0)):
+        yield moment, [(number, change) for _, number, change in group]
 
 
 def _capped(book: Book, team: int, borrows: bool) -> int | None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,15 @@ class _Table:
         self.takes = 0
         self.versions: list[int] = []
 
+    def copy(self) -> "_Table":
+        """Return a table of its own that says the same, for a timeline without takes of its own."""
+        new = copy(self)
+        new.holes = self.holes.copy()
+        new.plain = self.plain.copy()
+        new.versions = self.versions[:]
+        new.takes = 0
+        return new
+
 
 class Finder:
     """Answers for one pool, leaving out what the exempt reservations took.
@@ -53,18 +63,28 @@ class Finder:
         self._tables: dict[Need | None, _Table] = {}
         self._misses: Counter[Need] = Counter()
 
-    def _table(self, need: Need, *, by_devices: bool) -> tuple[_Table, int, Bools]:
+    def table(self, need: Need, *, by_devices: bool) -> tuple[_Table, int, Bools]:
         """Return the table to ask for the need, its unit there, and where the answer is exact."""
         own = None if by_devices else need
         table = self._tables.get(own)
         if table is None:
             levels = self._most // (1 if by_devices else max(1, need.devices))
             levels = levels if need.devices and not self._is_shared else 1
-            table = self._tables[own] = _Table(self._size, max(1, levels), own)
+            inherited = self._inherited(need) if by_devices else None
+            table = inherited or _Table(self._size, max(1, levels), own)
+            self._tables[own] = table
         self._refresh(table)
         if by_devices and not self._timeline.is_modest(self._pool, need):
             return table, need.devices, np.zeros(self._size, dtype=np.bool_)
         return table, need.devices if by_devices else 1, table.plain
+
+    def _inherited(self, need: Need) -> _Table | None:
+        """Return a copy of the table of whole devices of the timeline this one began from."""
+        origin = self._timeline.origin
+        if origin is None:
+            return None
+        table, _, _ = origin.finder(self._pool, self._exempt).table(need, by_devices=True)
+        return table.copy()
 
     def _by_devices(self, need: Need) -> bool:
         return need.devices > 0 and not self._is_shared and self._misses[need] <= _PATIENCE
@@ -114,7 +134,7 @@ class Finder:
 
         Of nodes that tie, the fullest at that moment; then the first.
         """
-        table, unit, exact = self._table(need, by_devices=self._by_devices(need))
+        table, unit, exact = self.table(need, by_devices=self._by_devices(need))
         able = self._able(need, duration)
         only = None if able.all() else able
         found = table.holes.first(unit, after, duration, only)
@@ -168,7 +188,7 @@ class Finder:
         able = self._able(need, duration)
         for by_devices in (True, False):
             if need.devices and not self._is_shared:
-                table, unit, exact = self._table(need, by_devices=by_devices)
+                table, unit, exact = self.table(need, by_devices=by_devices)
                 if bool(exact[able].all()):
                     yield from table.holes.moments(unit, least, most, after, duration, able)
                     return
@@ -194,7 +214,7 @@ class Finder:
         """
         usable = self._able(need, duration)[nodes]
         if len(nodes) > _FEW and need.devices and not self._is_shared:
-            table, unit, exact = self._table(need, by_devices=True)
+            table, unit, exact = self.table(need, by_devices=True)
             tasks = np.where(usable, table.holes.tasks_at(unit, moment, duration)[nodes], 0)
             guessed = np.flatnonzero((tasks > 0) & ~exact[nodes])
         else:

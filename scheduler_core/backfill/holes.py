@@ -6,6 +6,7 @@ of a task on thousands of nodes is one pass over it. A plan changes one node, th
 """
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,14 @@ class Holes:
         self._width = _SPARE
         self._begin: Ints = np.zeros((levels, size, _SPARE), dtype=np.int64)
         self._length: Ints = np.full((levels, size, _SPARE), -1, dtype=np.int64)
+
+    def copy(self) -> "Holes":
+        """Return holes of their own that are the same."""
+        new = copy(self)
+        new._rows = [row[:] for row in self._rows]
+        new._open, new._longest = self._open.copy(), self._longest.copy()
+        new._begin, new._length = self._begin.copy(), self._length.copy()
+        return new
 
     def _widen(self, more: int) -> None:
         """Make room for so many holes more, of each node and level."""

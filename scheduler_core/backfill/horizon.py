@@ -37,11 +37,12 @@ class Horizon:
     within one. Whoever changes the state says so with `started` and `stopped`.
     """
 
-    def __init__(self, state: State, placement: Placement) -> None:
+    def __init__(self, state: State, placement: Placement, base: Timeline | None = None) -> None:
         self._state = state
         self._placement = placement
-        self.base = Timeline(state)
-        block(state, self.base)
+        self.base = base or Timeline(state)
+        if base is None:
+            block(state, self.base)
         self._terms = Terms(state)
         self._nodes = {True: self.base.copy(), False: self.base.copy()}
         self._quotas = {True: Allowance(state, self._terms), False: Allowance(state, self._terms)}
@@ -49,6 +50,10 @@ class Horizon:
         self._bounds: dict[tuple[Timeline, Shape, int, int, frozenset[str]], int] = {}
         self.plans: dict[str, Planned] = {}
         self.keepers: list[str] = []
+
+    def anew(self) -> "Horizon":
+        """Return one without any plan; where nothing is reserved, what is known of nodes stays."""
+        return Horizon(self._state, self._placement, None if self.base.takes else self.base)
 
     def exempt(
         self, workload: Workload, pool: int, milli: int, moment: int, guaranteed: bool

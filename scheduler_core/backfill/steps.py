@@ -1,6 +1,7 @@
 """A whole number over time: constant between moments at which it steps."""
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 
 FOREVER = 1 << 60
 """The end of what has no known end."""
@@ -53,7 +54,8 @@ class Steps:
                 start = times[number]
         return start
 
-    def moments(self, start: int, end: int) -> list[int]:
-        """Return the moments after `start` and before `end` at which the value steps."""
-        times = self._times
-        return times[bisect_right(times, start) : bisect_left(times, end)]
+    def changes(self, after: int, name: int) -> Iterator[tuple[int, int, int]]:
+        """Yield, after the moment, when the value steps, the given name, and by how much."""
+        times, values = self._times, self._values
+        for number in range(max(1, bisect_right(times, after)), len(times)):
+            yield times[number], name, values[number] - values[number - 1]

@@ -33,40 +33,56 @@ class Timeline:
     some reservations took (`exempt`, their ids).
     """
 
-    def __init__(self, state: State, takes: dict[int, list[Take]] | None = None) -> None:
+    def __init__(self, state: State, origin: "Timeline | None" = None) -> None:
         self.state = state
-        self.takes: dict[int, list[Take]] = takes or {}
+        self.origin = origin
+        self.takes: dict[int, list[Take]] = {}
+        if origin is not None:
+            self.takes = {node: list(takes) for node, takes in origin.takes.items()}
         self.taken: list[int] = []
         size = len(state.nodes.nodes)
         self.kept: Bools = np.zeros(size, dtype=np.bool_)
         self.has_kept = False
         self._is_taken: Bools = np.zeros(size, dtype=np.bool_)
         self._is_taken[list(self.takes)] = True
+        self._bare: dict[int, tuple[int, Profile]] = {} if origin is None else origin._bare
         self._seen: dict[int, tuple[int, Profile]] = {}
         self._exempted: dict[int, dict[frozenset[str], tuple[int, Profile]]] = {}
         self._finders: dict[tuple[int, frozenset[str]], Finder] = {}
         self._usable: dict[tuple[int, Need], Bools] = {}
 
     def copy(self) -> "Timeline":
-        """Return a timeline that starts from the same takes."""
-        return Timeline(self.state, {node: list(takes) for node, takes in self.takes.items()})
+        """Return a timeline that starts from the same takes, of which this gets no more."""
+        return Timeline(self.state, self)
 
     def profile(self, node: int, exempt: frozenset[str] = NONE) -> Profile:
         """Return the node's profile, without what the exempt reservations took."""
+        takes = self.takes.get(node)
+        if takes is None:
+            return self._without_takes(node)
         version = self.state.nodes.versions[node]
-        if exempt and node not in self.takes:
-            exempt = NONE
         seen = self._exempted.get(node, {}).get(exempt) if exempt else self._seen.get(node)
         if seen is not None and seen[0] == version:
             return seen[1]
-        profile = self._build(node, exempt)
+        profile = self._without_takes(node).copy()
+        profile.apply(
+            change for change, (kind, name) in takes if kind != "reservation" or name not in exempt
+        )
         if exempt:
             self._exempted.setdefault(node, {})[exempt] = (version, profile)
         else:
             self._seen[node] = (version, profile)
         return profile
 
-    def _build(self, node: int, exempt: frozenset[str]) -> Profile:
+    def _without_takes(self, node: int) -> Profile:
+        """Return the profile by running work alone, which all timelines share."""
+        version = self.state.nodes.versions[node]
+        seen = self._bare.get(node)
+        if seen is None or seen[0] != version:
+            seen = self._bare[node] = (version, self._build(node))
+        return seen[1]
+
+    def _build(self, node: int) -> Profile:
         nodes, state = self.state.nodes, self.state
         pool = nodes.pool_of[node]
         row = nodes.devices[node].tolist()[: nodes.nodes[node].gpus]
@@ -80,11 +96,6 @@ class Timeline:
                 for hold in state.holds[node].values()
                 if hold.ends_at is not None
             )
-        )
-        profile.apply(
-            change
-            for change, (kind, name) in self.takes.get(node, ())
-            if kind != "reservation" or name not in exempt
         )
         return profile
 
@@ -120,7 +131,8 @@ class Timeline:
             and per_task.memory_mib <= memory * need.devices
         )
 
-    def _finder(self, pool: int, exempt: frozenset[str]) -> Finder:
+    def finder(self, pool: int, exempt: frozenset[str]) -> Finder:
+        """Return who answers for the pool."""
         finder = self._finders.get((pool, exempt))
         if finder is None:
             finder = self._finders[pool, exempt] = Finder(self, pool, exempt)
@@ -136,7 +148,7 @@ class Timeline:
         if not len(held_back):
             return tasks
         later = tasks.copy()
-        later[held_back] = self._finder(pool, exempt).tasks_at(
+        later[held_back] = self.finder(pool, exempt).tasks_at(
             need, self.state.now, duration, held_back
         )
         return later
@@ -146,13 +158,13 @@ class Timeline:
     ) -> Ints:
         """Return how many tasks each node takes from `start` for so long."""
         size = self.state.nodes.slices[pool].stop - self.state.nodes.slices[pool].start
-        return self._finder(pool, exempt).tasks_at(need, start, duration, np.arange(size))
+        return self.finder(pool, exempt).tasks_at(need, start, duration, np.arange(size))
 
     def earliest_node(
         self, pool: int, need: Need, after: int, duration: int, exempt: frozenset[str] = NONE
     ) -> tuple[int, int] | None:
         """Return the earliest moment from `after` on, and the node, for one task for so long."""
-        return self._finder(pool, exempt).node(need, after, duration)
+        return self.finder(pool, exempt).node(need, after, duration)
 
     def earliest_tasks(
         self,
@@ -167,4 +179,4 @@ class Timeline:
 
         What one node takes above `most`, which is not less than the gang, may be left out.
         """
-        return self._finder(pool, exempt).gang(shape.need, shape.least, most, after, duration)
+        return self.finder(pool, exempt).gang(shape.need, shape.least, most, after, duration)

@@ -45,8 +45,7 @@ class Tryout:
         milli = most * self._shape.need.per_task.gpu_milli
         kinds = (True, False) if self._rules.within_guarantee(milli) else (False,)
         return any(
-            self._is_allowed(milli, guaranteed)
-            and self._has_room(self._clearing(guaranteed))
+            self._is_allowed(milli, guaranteed) and self._has_room(self._clearing(guaranteed))
             for guaranteed in kinds
         )
 

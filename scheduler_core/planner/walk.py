@@ -36,8 +36,8 @@ class Walk:
         self.started: dict[str, Started] = {}
         self.preempted: dict[str, Preempted] = {}
         self.notes: dict[str, Note] = {}
-        self._boards = [Board(state, pool) for pool in range(len(state.books))]
         self._firm_starts: set[str] = set()
+        self._boards = [Board(state, pool, self._firm_starts) for pool in range(len(state.books))]
         self._undone: dict[str, Workload] = {}
         self._lost = 0
         self._blocked: dict[int, Workload] = {}
@@ -60,7 +60,7 @@ class Walk:
         """Walk until nothing more starts, then settle the plans."""
         self._serve_promises()
         while self._pass():
-            self._horizon = Horizon(self._state, self._placement)
+            self._horizon = self._horizon.anew()
         self._catch_up()
         self._settle()
 
@@ -178,9 +178,7 @@ class Walk:
         if failed is not None and failed[0] == self._state.version:
             self._note_protected(workload, failed[1])
             return False
-        search = Reclaim(
-            self._state, self._order, self._boards[pool], workload, pool, self._firm_starts
-        )
+        search = Reclaim(self._state, self._order, self._boards[pool], workload, pool)
         if self._take_from(workload, pool, search):
             return True
         protected = search.protected()
@@ -375,7 +373,7 @@ class Walk:
         kinds = [planned.guaranteed for planned in old.values()]
         if True not in kinds or False not in kinds[: len(kinds) - kinds[::-1].index(True)]:
             return
-        horizon = self._horizon = Horizon(self._state, self._placement)
+        horizon = self._horizon = self._horizon.anew()
         for name, planned in old.items():
             if planned.guaranteed:
                 horizon.keep(self._state.waiting[name], planned)

@@ -5,6 +5,8 @@ victim is tried: which branches borrow how much, and what each node would have f
 that is borrowed went.
 """
 
+from collections.abc import Container
+
 import numpy as np
 
 from scheduler_core.metrics.tree import ROOT
@@ -17,10 +19,14 @@ _FIELDS = 3
 
 
 class Board:
-    """The teams above their entitlement, their victims, and what these hold where."""
+    """The teams above their entitlement, their victims, and what these hold where.
 
-    def __init__(self, state: State, pool: int) -> None:
+    Work named in `spared` is no victim.
+    """
+
+    def __init__(self, state: State, pool: int, spared: Container[str]) -> None:
         self._state = state
+        self.spared = spared
         self._pool = pool
         self.book = state.books[pool]
         self.shares = Shares(self.book)
@@ -90,7 +96,9 @@ class Board:
         return [
             held
             for held in self._work(team).values()
-            if held.workload.preemptible and not is_protected(self._state, held)
+            if held.workload.preemptible
+            and held.workload.id not in self.spared
+            and not is_protected(self._state, held)
         ]
 
     def _count_protected(self, team: int) -> int:

@@ -1,74 +1,32 @@
 """The search for victims: team by team, then put back what was not needed."""
 
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from itertools import groupby
 
 from scheduler_core.model import Workload
 from scheduler_core.ordering import Order
 from scheduler_core.reclaim.board import Board
 from scheduler_core.reclaim.shares import Share
+from scheduler_core.reclaim.taking import Gate, Removal, Taken, Trial, merged
 from scheduler_core.reclaim.victims import Claim, Victim, in_order, is_protected, victim_of
 from scheduler_core.resources import Amount
 from scheduler_core.scratch import Held, Rules, State
 
-
-class Trial(Protocol):
-    """Tells whether the workload fits while work is imagined away."""
-
-    def leave(self, held: Held, left: Held | None) -> None:
-        """Imagine the work away, all but what is left of it."""
-        ...
-
-    def come_back(self, held: Held, left: Held | None) -> None:
-        """Take that back."""
-        ...
-
-    def fits(self) -> bool:
-        """Tell whether the workload would start now."""
-        ...
-
-
 Branches = tuple[int, int]
 """The children of the lowest common ancestor: on the preemptor's side, and on the other."""
 
+_Place = tuple[bool, Share]
+"""Where branches stand in turn, highest first: whether others than the own team, and the share."""
+
 Stamp = tuple[str, Share, Share]
 """What decides whether work may go: the rule, the preemptor's share, the share of the other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """What a fairness reclaim may cost: `benefit` and `budget` in milli-GPU-seconds, or no cap."""
-
-    benefit: int | None
-    budget: int | None
-
-    def passes(self, cost: int) -> bool:
-        """Tell whether the cost is worth it and within the budget."""
-        return all(most is None or cost <= most for most in (self.benefit, self.budget))
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """The victims of one workload and why; their stops stand in the state."""
-
-    victims: tuple[Victim, ...]
-    why: str
-    lost: int
-
-
-@dataclass(slots=True)
-class _Removal:
-    victim: Victim
-    left: Held | None
-    rule: str
 
 
 class Reclaim:
     """Looks for victims for one workload in one pool.
 
     `find` leaves the victims stopped in the state if it succeeds; the caller wraps it in an
-    attempt. Work named in `spared` is no victim. Afterwards `refused` is (cost, benefit) where the
+    attempt. Afterwards `refused` is (cost, benefit) where the
     cost gate said no.
     """
 
@@ -79,7 +37,6 @@ class Reclaim:
         board: Board,
         workload: Workload,
         pool: int,
-        spared: Container[str],
     ) -> None:
         self._state = state
         self._workload = workload
@@ -94,18 +51,21 @@ class Reclaim:
         self.within = self._book.entitled[self._team] > 0 and self._rules.within_guarantee(
             self._ask.gpu_milli
         )
-        self._claim = Claim(state, order, workload, pool, spared, hurried=self._is_opening())
+        self._claim = Claim(state, order, workload, pool, board.spared, hurried=self._is_opening())
         self.refused: tuple[int, int] | None = None
         self._place = (self._team, id(state.allowed(pool, shape.need)))
-        self._removed: list[_Removal] = []
+        self._removed: list[Removal] = []
         self._known_branches: dict[int, tuple[int, int]] = {}
-        self._known_shares: dict[int, Share] = {}
+        self._places: dict[Branches, _Place] = {}
         self._known_victims: dict[int, tuple[list[Victim], list[Victim]]] = {}
         self._verdicts: dict[tuple[int, Share, Share], dict[Amount, bool]] = {}
         self._members: dict[Branches, list[int]] = {}
         self._passed_over: dict[int, Stamp] = {}
         self._spent: dict[Branches, Stamp] = {}
         self._exhausted: set[int] = set()
+        self._own: Branches = self._branches(self._team)
+        self._sides: set[int] = set()
+        self._ranking: list[tuple[_Place, list[Branches]]] | None = None
 
     def is_hopeless(self) -> bool:
         """Tell from a few sums that no victims can be found, so that `find` need not try."""
@@ -157,6 +117,8 @@ class Reclaim:
                 self._board.note_barren(self._place, shares)
             return None
         self._put_back(trial.fits)
+        if not (self.within or all(map(self._cannot_claim_back, self._removed))):
+            return None
         lost = sum(removal.victim.lost for removal in self._removed)
         allowed = Gate(None, None) if self.within else gate()
         if not allowed.passes(lost):
@@ -166,7 +128,7 @@ class Reclaim:
         for removal in self._removed:
             self._state.vacate(removal.victim.held, removal.left)
         why = "reclaim_guaranteed" if self.within else "fair_share"
-        return Taken(self._merged(), why, lost)
+        return Taken(merged(self._removed), why, lost)
 
     def _is_opening(self) -> bool:
         """Tell whether an open reservation is what the workload claims."""
@@ -243,40 +205,56 @@ class Reclaim:
         victims = self._of_team(team)
         known = self._known_victims.get(team)
         if known is None or known[0] is not victims:
-            covered = [victim for victim in victims if self._claim.covers(victim.held)]
+            covered = victims
+            if team == self._team or not self._claim.takes_all:
+                covered = [victim for victim in victims if self._claim.covers(victim.held)]
             known = self._known_victims[team] = (victims, covered)
         return known[1]
 
     def _turns(self, rule: str) -> Iterator[dict[Branches, Stamp]]:
-        """Yield the branches by share, highest first, those of one share together.
+        """Yield the branches that may lose something by share, highest first, equal ones together.
 
         All teams of a branch have its share, so that a few branches are ranked, not all teams;
-        within its guarantee the own team comes last. Taking work away puts no team and no branch
-        above its entitlement, so the branches stay those of the first removal, or fewer.
+        within its guarantee the own team comes last.
         """
         self._board.refresh()
+        if self._ranking is None:
+            self._ranking = self._rank()
+        mine = {side: self._mine(side) for side in self._sides}
+        for (_, share), group in self._ranking:
+            stamps: dict[Branches, Stamp] = {}
+            for branches in group:
+                stamp = (rule, mine[branches[0]], share)
+                if self._spent.get(branches) != stamp and (
+                    branches == self._own or self._may_lose(stamp)
+                ):
+                    stamps[branches] = stamp
+            if stamps:
+                yield stamps
+
+    def _rank(self) -> list[tuple[_Place, list[Branches]]]:
+        """Return the branches by share; the ranking stands until something is taken away."""
         if not self._members:
             self._find_members()
-        sides = {mine for mine, _ in self._members}
-        mine = {side: self._mine(side) for side in sides}
-        ranked: dict[tuple[bool, Share], dict[Branches, Stamp]] = {}
-        for branches, teams in list(self._members.items()):
-            is_own = teams[0] == self._team
-            if not is_own and not self._branch_is_above(branches[1]):
-                del self._members[branches]
-                continue
-            share = self._share_of(teams[0])
-            stamp = (rule, mine[branches[0]], share)
-            if self._spent.get(branches) != stamp and (is_own or self._may_lose(stamp)):
-                is_last = self.within and is_own
-                ranked.setdefault((not is_last, share), {})[branches] = stamp
-        for place in sorted(ranked, reverse=True):
-            yield ranked[place]
+        places = self._places
+        for branches, teams in self._members.items():
+            if branches not in places:
+                is_last = self.within and branches == self._own
+                places[branches] = (not is_last, self._share_of(teams[0]))
+        ranked = sorted(self._members, key=places.__getitem__, reverse=True)
+        return [(place, list(group)) for place, group in groupby(ranked, places.__getitem__)]
 
     def _find_members(self) -> None:
-        """Find the teams that may lose something, branch by branch; the own one always may."""
+        """Find the teams that may lose something, branch by branch; the own one always may.
+
+        Taking work away puts no team and no branch above its entitlement, so that they stay those
+        of the first removal, or fewer.
+        """
         for team in sorted(self._board.above() | {self._team}):
-            self._members.setdefault(self._branches(team), []).append(team)
+            branches = self._branches(team)
+            if branches == self._own or self._book.is_branch_above(branches[1]):
+                self._members.setdefault(branches, []).append(team)
+        self._sides = {mine for mine, _ in self._members}
 
     def _teams_of(self, stamps: Mapping[Branches, Stamp]) -> list[tuple[int, Stamp]]:
         """Return the teams of the branches that may still lose something, in order."""
@@ -289,14 +267,10 @@ class Reclaim:
         )
 
     def _share_of(self, team: int) -> Share:
-        """Return the share by which the team's turn comes; remembered until its branch changes."""
+        """Return the share by which the team's turn comes."""
         if team == self._team:
             return self._board.shares.of_team(team, self._ask)
-        branch = self._branches(team)[1]
-        known = self._known_shares.get(branch)
-        if known is None or branch in self._state.tree.paths[self._team]:
-            known = self._known_shares[branch] = self._theirs(team)
-        return known
+        return self._theirs(team)
 
     def _of_team(self, team: int) -> list[Victim]:
         if self._claim.hurried:
@@ -324,16 +298,16 @@ class Reclaim:
             return shares.of_team(branch, more)
         return shares.of_branch(branch, more)
 
-    def _branch_is_above(self, branch: int) -> bool:
-        used, promised = self._book.below[branch], self._book.promised_below[branch]
-        return used > promised or not (used or promised)
-
     def _remove(self, victim: Victim, rule: str) -> None:
         left = self._stop(victim)
-        self._known_shares.pop(self._branches(victim.held.team)[1], None)
+        branches = self._branches(victim.held.team)
+        self._places.pop(branches, None)
         self._passed_over.pop(victim.held.team, None)
-        self._spent.pop(self._branches(victim.held.team), None)
-        self._removed.append(_Removal(victim, left, rule))
+        self._spent.pop(branches, None)
+        self._ranking = None
+        if branches != self._own and not self._book.is_branch_above(branches[1]):
+            del self._members[branches]
+        self._removed.append(Removal(victim, left, rule))
 
     def _stop(self, victim: Victim) -> Held | None:
         left = self._state.suspend(victim.held, victim.tasks)
@@ -353,18 +327,28 @@ class Reclaim:
             else:
                 removal.left = self._stop(removal.victim)
 
-    def _raises_mine(self, removal: _Removal) -> bool:
+    def _cannot_claim_back(self, removal: Removal) -> bool:
+        """Tell whether the victim's team is still above its guarantee, of whose GPUs it held none.
+
+        Else it would be within that guarantee the moment it waits, and claim its place at once.
+        """
+        team = removal.victim.held.team
+        if team == self._team or removal.victim.held.gpu_milli or not self._book.entitled[team]:
+            return True
+        return self._book.own[team].gpu_milli > self._book.entitled[team]
+
+    def _raises_mine(self, removal: Removal) -> bool:
         """Tell whether putting it back raises the preemptor's side; else every rule still holds."""
         paths = self._state.tree.paths
         return paths[removal.victim.held.team][-1] == paths[self._team][-1]
 
-    def _was_cut_further(self, removal: _Removal) -> bool:
+    def _was_cut_further(self, removal: Removal) -> bool:
         """Tell whether more of the same work was removed after this and stays removed."""
         return removal.left is not None and any(
             one.victim.held is removal.left for one in self._removed
         )
 
-    def _still_holds(self, removal: _Removal) -> bool:
+    def _still_holds(self, removal: Removal) -> bool:
         """Tell whether the rule allows the removal with what else stays removed."""
         victim = removal.victim
         team = victim.held.team
@@ -375,21 +359,3 @@ class Reclaim:
             return mine <= self._theirs(team)
         more = victim.held.workload.per_task.amount.times(victim.tasks)
         return mine < self._theirs(team, more)
-
-    def _merged(self) -> tuple[Victim, ...]:
-        """Return one victim for each workload, in the order they were first removed."""
-        whole: dict[str, Victim] = {}
-        for removal in self._removed:
-            victim = removal.victim
-            before = whole.get(victim.name)
-            if before is None:
-                whole[victim.name] = victim
-            else:
-                held = before.held if before.held.tasks > victim.held.tasks else victim.held
-                whole[victim.name] = Victim(
-                    held,
-                    before.tasks + victim.tasks,
-                    before.lost + victim.lost,
-                    before.less.plus(victim.less),
-                )
-        return tuple(whole.values())

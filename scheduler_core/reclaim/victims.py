@@ -62,7 +62,10 @@ def is_protected(state: State, held: Held) -> bool:
 
 
 class Claim:
-    """What one workload may ask of running work: whose turn its order puts behind it, and where."""
+    """What one workload may ask of running work: whose turn its order puts behind it, and where.
+
+    `takes_all` tells that it may ask for all that a board lists of other teams.
+    """
 
     def __init__(
         self,
@@ -83,6 +86,7 @@ class Claim:
         self._allowed = state.column(pool, state.shape(workload).need).allowed
         self._anywhere = bool(self._allowed.all())
         self.hurried = hurried
+        self.takes_all = self._anywhere and not hurried
 
     def covers(self, held: Held) -> bool:
         """Tell whether the workload may ask for this work, shares aside."""

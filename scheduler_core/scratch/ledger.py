@@ -109,6 +109,7 @@ class Book:
     def use(self, own: Sequence[Amount]) -> None:
         """Take over what each team uses, for what-ifs; only `own` and what follows from it."""
         self.own = list(own)
+        self.touched.clear()
         self.below = self._tree.subtree_sums([amount.gpu_milli for amount in own])
         self._usage = self._usage_from_scratch()
 
@@ -174,6 +175,11 @@ class Book:
         A team that is entitled to nothing and uses no GPU is above with any CPU or memory.
         """
         return _above(self.own[team], self.entitled[team])
+
+    def is_branch_above(self, team: int) -> bool:
+        """Tell whether the team with all below it uses more than they are entitled to."""
+        used, promised = self.below[team], self.promised_below[team]
+        return used > promised or not (used or promised)
 
     def use_below(self, team: int) -> Amount:
         """Return what the subtree uses of each resource."""

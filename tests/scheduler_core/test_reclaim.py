@@ -5,7 +5,16 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model import Checkpoint, PerTask, Plan, Policy, Preemption, Quota, Snapshot
+from scheduler_core.model import (
+    Checkpoint,
+    PerTask,
+    Plan,
+    Policy,
+    Preemption,
+    Quota,
+    Snapshot,
+    Workload,
+)
 from scheduler_core.planner import plan
 from scheduler_core.testing import NOW, after, node, running, snapshot, snapshots, waiting
 
@@ -42,6 +51,35 @@ def test_once_victims_had_their_turn_the_same_cycle_changes_nothing(one: Snapsho
     answer = plan(third)
     assert not answer.preemptions
     assert not answer.starts
+
+
+@settings(max_examples=60, deadline=None)
+@given(snapshots(policies()))
+def test_it_comes_to_rest_whatever_else_work_asks_for(one: Snapshot) -> None:
+    """Work that is short of CPU or memory may need a cycle or two more to find its place."""
+    for _ in range(6):
+        one = after(one, plan(one))
+    answer = plan(one)
+    assert not answer.preemptions
+    assert not answer.starts
+
+
+def test_who_holds_no_gpu_is_not_taken_if_the_guarantee_let_it_claim_its_place_back() -> None:
+    """The large one fits only without both others, of which the aide is within a guarantee."""
+    held = [
+        asking(running("owner", "b", "n", [0], priority=1), 6),
+        asking(running("borrower", "b", "n", [1, 2]), 1),
+        asking(running("aide", "b", "n", []), 1),
+    ]
+    large = asking(waiting("large", "a", 2000), 2)
+    nodes = [node("n", 4, memory_mib=8)]
+    answer = plan(snapshot(nodes, {"a": 0, "b": 1000}, [*held, large], policy=FINAL))
+    assert not answer.preemptions
+    assert not answer.starts
+
+
+def asking(workload: Workload, memory_mib: int) -> Workload:
+    return replace(workload, per_task=PerTask(workload.per_task.gpu_milli, 1, memory_mib))
 
 
 @given(snapshots(policies()))
