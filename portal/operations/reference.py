@@ -1,6 +1,7 @@
 """The OpenAPI document as a page reads it: by room, each operation with an example to try."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -9,6 +10,8 @@ from typing import Any
 from portal.operations import openapi
 from portal.operations.openapi import refers_to
 
+Paragraph = list[tuple[str, str]]
+"""Pieces of text, each with what it is: code, strong, or nothing of its own."""
 DEEPEST = 5
 SAMPLES = {
     "date-time": "2026-12-01T09:00:00+09:00", "binary": "", "uri": "",
@@ -43,7 +46,7 @@ class Documented:
     method: str
     path: str
     summary: str
-    about: list[str]
+    about: list[Paragraph]
     scope: str
     given: list[Given]
     body: str
@@ -80,10 +83,22 @@ def rooms() -> dict[str, Room]:
     }
 
 
-def about() -> list[str]:
+def about() -> list[Paragraph]:
     """What holds for every operation, paragraph by paragraph."""
     text: str = openapi.document()["info"]["description"]
-    return [" ".join(part.split("\n")) for part in text.replace("**", "").split("\n\n")]
+    return [_marked(part) for part in text.split("\n\n")]
+
+
+def _marked(text: str) -> Paragraph:
+    """A paragraph cut where `code` or **strong words** stand; both are asked for by their tag."""
+    cut = re.split(r"`([^`]+)`|\*{1,2}([^*]+)\*{1,2}", " ".join(text.split("\n")))
+    plain, code, strong = cut[0::3], [*cut[1::3], None], [*cut[2::3], None]
+    found: Paragraph = []
+    for words, literal, loud in zip(plain, code, strong, strict=True):
+        found.append(("", words))
+        if literal is not None or loud is not None:
+            found.append(("code", literal) if literal is not None else ("strong", loud or ""))
+    return [part for part in found if part[1]]
 
 
 def _operation(path: str, method: str, said: dict[str, Any]) -> Documented:
@@ -92,7 +107,10 @@ def _operation(path: str, method: str, said: dict[str, Any]) -> Documented:
     scopes = next(way["token"] for way in said["security"] if "token" in way)
     return Documented(
         id=said["operationId"], method=method, path=path, summary=said["summary"],
-        about=said["description"].split("\n\n"), scope=scopes[0],
+        about=[
+            _marked(part) for part in said["description"].split("\n\n") if part != said["summary"]
+        ],
+        scope=scopes[0],
         given=[_given(one) for one in said.get("parameters", [])],
         body=sketch(body) if body else "",
         answers=[one for one in answers if one.status < "4"],
