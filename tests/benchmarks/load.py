@@ -5,7 +5,7 @@
 
 The demo organisation with some days of history on PostgreSQL, gunicorn, two workers and beat as in
 production, all on loopback. A reader opens a page every ten seconds, a writer asks for GPUs every
-minute (a draft and its submission through the API). Goals: no answer of 5xx, 95 of 100 answers
+minute (a draft and its submission through the API). Goals: every answer is the one asked for, 95 of 100 answers
 within 300 ms, and never two periods without a tick. With --migrate a large table gets a column and
 an index in the middle of it, as a migration would.
 """
@@ -32,6 +32,8 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 FOLDER = tempfile.TemporaryDirectory(prefix="evenshare-load-")
 os.environ["EVENSHARE_VAR"] = FOLDER.name
+# The key that the servers run with, so that sessions made here hold there.
+os.environ.update(EVENSHARE_SECRET_KEY="s" * 60, EVENSHARE_EMBEDDED="yes")
 TICK_SECONDS = 15
 GOAL_MS, GOAL_AGE = 300, 2 * TICK_SECONDS
 PAGES = (
@@ -54,7 +56,7 @@ class Seen:
         """One answer."""
         self.ms[what].append(seconds * 1000)
         self.codes[code] += 1
-        if code >= 400 or not code:
+        if not 200 <= code < 300:
             self.faults[f"{what} {code}"] += 1
 
 
@@ -181,7 +183,7 @@ def _make(
         client = Client()
         client.force_login(builders.a_user(f"reader-{number}", role, places[number % 5]))
         sessions.append(client.cookies["sessionid"].value)
-    starts = clock.now().replace(microsecond=0) + timedelta(days=2)
+    starts = clock.now().replace(second=0, microsecond=0) + timedelta(days=2)
     for number in range(writers):
         team = places[number % 5]
         user = builders.a_user(f"writer-{number}", Role.LEAD, team)
@@ -268,7 +270,7 @@ def _tell(seen: Seen, seconds: int) -> bool:
         print(f"{what:34} {len(times):5} {statistics.median(times):7.0f} ms, 95 of 100 within "
               f"{times[int(len(times) * 0.95)]:6.0f} ms")  # fmt: skip
     p95 = everything[int(len(everything) * 0.95)]
-    failed = sum(count for code, count in seen.codes.items() if code >= 500 or not code)
+    failed = sum(seen.faults.values())
     kept = not failed and p95 < GOAL_MS and seen.oldest <= GOAL_AGE
     print(f"all: half within {statistics.median(everything):.0f} ms, 95 of 100 within {p95:.0f} ms; "
           f"{failed} failed; oldest tick {seen.oldest:.0f} s of {GOAL_AGE}; "
