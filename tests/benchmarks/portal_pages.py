@@ -25,7 +25,7 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 GOAL_QUERIES, GOAL_MS = 12, 200
 TIMES = 7
-MORE = {r"/queue/": 16, r"/clusters/\d+/": 13, r"/quotas/pools/\d+/": 18}
+MORE = {r"/queue/": 16, r"/clusters/\d+/": 13, r"/quotas/pools/\d+/": 13}
 """Goals of their own: the queue says whose jobs wait and how good forecasts were, a cluster how it
 stands; the figures of a pool are a form beside its sums and effects."""
 OF_SEVERAL = ("/capacity/", "/costs/", "/maintenance/")

@@ -71,7 +71,7 @@ def page(
 ) -> Response:
     """One page of a list."""
     paging = Paging()
-    rows_of_page = paging.paginate_queryset(rows, request, view=view)
+    rows_of_page: list[Any] | None = paging.paginate_queryset(rows, request, view=view)
     return paging.get_paginated_response(shown([present(row) for row in rows_of_page or []]))
 
 
