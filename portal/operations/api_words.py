@@ -31,9 +31,10 @@ still under way 409.
 **Not overwriting others.** What can be edited answers with an `ETag`. Send it back as `If-Match`: the
 edit loses with 412 when somebody was faster. Without `If-Match` the newest version is edited; moves
 from one state to another are refused with 409 in any case when the state is no longer theirs.
+Quotas and a cluster's mode take what was seen in the body (`seen`, `was`) and are refused alike.
 
-**Not too fast.** Each person, each token and each unknown address has so many requests a minute,
-writes fewer. `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` say how many; beyond,
+**Not too fast.** Each token and each person with a session has so many requests a minute, writes
+fewer; so has an address that fails to say who asks. `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` say how many; beyond,
 429 with `Retry-After` in seconds.
 """
 INFO = {
