@@ -28,7 +28,7 @@ def team_for(access: Access, tree: Tree, team_id: int | None) -> int | None:
         if may_keep_private(access):
             return None
         return next(row.id for row in teams_to_share(access, tree))
-    if not access.holds(DECIDE, team_id=team_id):
+    if tree.get(team_id) is None or not access.holds(DECIDE, team_id=team_id):
         told = _("You may not share with this team.")
         raise Invalid(told, fields={"team": told})
     return team_id
