@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import Client
 
 import portal
@@ -58,7 +59,9 @@ def _tokens(user: User) -> dict[str, str]:
 def _ask(token: str, route: str, does: str, world: World) -> tuple[int, str]:
     """Status, and the code of a problem."""
     client = Client(raise_request_exception=False)
-    answer = knock(client, route, does, world.ids(world.ours), Authorization=f"Bearer {token}")
+    with transaction.atomic():
+        answer = knock(client, route, does, world.ids(world.ours), Authorization=f"Bearer {token}")
+        transaction.set_rollback(True)
     is_problem = answer.headers.get("Content-Type", "").startswith("application/problem+json")
     return answer.status_code, answer.json()["code"] if is_problem else ""  # type: ignore[attr-defined]
 
