@@ -23,7 +23,7 @@ from portal.usage import services as usage
 LENGTH = timedelta(days=21)
 # The cluster lives by itself between two turns, so use is exact at any step; only what we decide
 # follows the step. The nearer the day, the finer it is told; the last is told as it is lived.
-STEPS = (
+STEPS: tuple[tuple[timedelta, timedelta], ...] = (
     (timedelta(days=1), timedelta(minutes=15)),
     (timedelta(days=3), timedelta(hours=1)),
     (LENGTH, timedelta(hours=2)),

@@ -193,9 +193,9 @@ def _painted(pages: list[Page]) -> list[Page]:
     chrome = next(found for name in NAMES if (found := shutil.which(name)))
     with _serving() as address, sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chrome, args=list(FLAGS))
-        found = [_paint(browser, address, page) for page in pages]
+        painted = [_paint(browser, address, page) for page in pages]
         browser.close()
-    return found
+    return painted
 
 
 def _paint(browser: Any, address: str, page: Page) -> Page:
