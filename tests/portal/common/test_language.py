@@ -26,7 +26,11 @@ PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%%|\{\w+\}|\*\*|</?b>")
 JOSA = re.compile(r"(?:%\(\w+\)[sd]|\})(?:은|는|이|가|을|를|과|와|으로|로|이나|나)(?![가-힣])")
 SAME = frozenset({"Evenshare", "Kubernetes", "%(was)s → %(now)s", "GPU %(n)d: %(who)s",
                   "%(what)s: %(charge)s", "%(figure)s: %(was)s → %(now)s",
-                  "%(share)s %%", "%(percent)s %%", "SLAs"})  # fmt: skip
+                  "%(share)s %%", "%(percent)s %%", "SLAs",
+                  "%(n)s %%", "%(n)s points", "%(rule)s: %(was)s → %(now)s",
+                  "%(told)s in %(pool)s", "Alibaba 2020, PAI", "MiB", "Microsoft ITP",
+                  "Microsoft Philly, as job_id, submit_s, duration_s, num_gpus, vc",
+                  "SenseTime Helios", "Slurm: sacct -P"})  # fmt: skip
 """Names and bare placeholders, which read alike in every language."""
 LATIN = frozenset(
     {"GPU", "GPUs", "CPU", "CSV", "JSON", "KRW", "MIG", "GiB", "API", "KST", "R", "T", "G", "Kubernetes",
@@ -37,7 +41,11 @@ LATIN = frozenset(
      "runtimeClassName", "Authorization", "Bearer", "code", "https", "slack", "WeasyPrint", "Pango",
      "pip", "install", "evenshare", "prod",
      "login", "ADDRESS", "http", "example", "org", "token", "stdin", "insecure", "limit", "until", "request",
-     "submit", "Job", "training", "Asia", "Seoul"}
+     "submit", "Job", "training", "Asia", "Seoul",
+     "Alibaba", "Analysis", "DRF", "EASY", "Fair", "Feitelson", "Helios", "ITP", "Jain", "Law",
+     "MiB", "Microsoft", "Modeling", "P", "PAI", "Philly", "SWF", "SenseTime", "Simulation",
+     "Slurm", "Tree", "Workload", "Zakay", "and", "duration", "export", "gzip", "id", "job",
+     "openb", "p", "replay", "resampling", "s", "sacct", "t", "vc", "x"}
 )  # fmt: skip
 """What Korean writes in Latin letters: units, names of things, addresses."""
 
