@@ -28,6 +28,13 @@ def answering(method: str | None) -> Iterator[None]:
         _kept.reset(token)
 
 
+def known(read: Callable[..., _R], answer: _R, *args: object) -> None:
+    """Keep what another read would find with these arguments, since it came along with this."""
+    kept = _kept.get()
+    if kept is not None:
+        kept.setdefault((getattr(read, "__wrapped__", read), args, frozenset()), answer)
+
+
 def once_a_page(read: Callable[_P, _R]) -> Callable[_P, _R]:
     """Let one request ask only once for the same; arguments must be hashable."""
 

@@ -6,9 +6,9 @@ from datetime import date, datetime
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import FilteredRelation, Q, QuerySet
 
-from portal.common import clock
+from portal.common import clock, pages
 from portal.common.pages import once_a_page
 from portal.teams.models import (
     ApiToken,
@@ -123,29 +123,31 @@ def new_organisation(name: str) -> Organisation:
 
 @once_a_page
 def get_tree(*, now: datetime) -> Tree:
-    """The tree at an instant: one query, parents first."""
-    terms = list(
-        TeamTerm.objects.filter(valid_from__lte=now)
-        .filter(Q(valid_to__isnull=True) | Q(valid_to__gt=now))
-        .select_related("team")
-        .order_by("team__created_at", "team_id")
+    """The tree at an instant: one query, parents first; it brings every team's name along."""
+    standing = Q(terms__valid_from__lte=now) & (
+        Q(terms__valid_to__isnull=True) | Q(terms__valid_to__gt=now)
     )
-    by_parent: dict[int | None, list[TeamTerm]] = {}
-    for term in terms:
-        by_parent.setdefault(term.parent_id, []).append(term)
+    teams = Team.objects.annotate(term=FilteredRelation("terms", condition=standing))
+    found = list(teams.select_related("term").order_by("created_at", "id"))
+    pages.known(team_hues, {team.pk: (team.name, team.hue) for team in found})
+    by_parent: dict[int | None, list[tuple[Team, TeamTerm]]] = {}
+    for team in found:
+        term: TeamTerm | None = getattr(team, "term", None)
+        if term is not None:
+            by_parent.setdefault(term.parent_id, []).append((team, term))
     rows: list[TeamRow] = []
-    waiting: list[tuple[TeamTerm, tuple[int, ...]]] = [(t, ()) for t in by_parent.get(None, [])]
+    waiting: list[tuple[Team, TeamTerm, tuple[int, ...]]]
+    waiting = [(*one, ()) for one in by_parent.get(None, [])]
     while waiting:
-        term, above = waiting.pop(0)
-        path = (*above, term.team_id)
-        team = term.team
+        team, term, above = waiting.pop(0)
+        path = (*above, team.pk)
         rows.append(
             TeamRow(
                 id=team.id, slug=team.slug, name=team.name, hue=team.hue, parent_id=term.parent_id,
                 weight=term.weight, priority=term.priority, path=path,
             )
         )  # fmt: skip
-        waiting += [(child, path) for child in by_parent.get(term.team_id, [])]
+        waiting += [(*child, path) for child in by_parent.get(team.pk, [])]
     return Tree(rows=tuple(rows))
 
 

@@ -138,8 +138,11 @@ def list_pool_use(*, now: datetime) -> list[PoolUse]:
     nodes: dict[int, list[NodeRow]] = defaultdict(list)
     for node in inventory.list_nodes(now=now):
         nodes[node.pool_id].append(node)
-    on_nodes = _pods_by_node()
-    held = common.list_held()
+    pods = _list_pods()
+    on_nodes: dict[int, list[PodOnNode]] = defaultdict(list)
+    for pod in pods:
+        on_nodes[pod.node_id].append(pod)
+    held = common.sum_held((p.team_id, p.pool_id, p.charged_to, p.milli) for p in pods)
     fences = common.list_fences(now=now)
     return [
         PoolUse(
@@ -173,21 +176,27 @@ class PodOnNode:
     milli: int
     devices: tuple[tuple[int, int], ...]
     workload_id: int | None = None
+    node_id: int = 0
+    pool_id: int | None = None
 
 
-def _pods_by_node() -> dict[int, list[PodOnNode]]:
-    found: dict[int, list[PodOnNode]] = defaultdict(list)
+def _list_pods() -> list[PodOnNode]:
+    """The pods that hold devices, first those that came first: one query."""
     rows = Pod.objects.filter(
         closed_at__isnull=True, scheduled_at__isnull=False, node__isnull=False
     ).order_by("scheduled_at", "id")
-    for node_id, team_id, charged, milli, devices, job in rows.values_list(
-        "node_id", "workload__team_id", "charged_to", "gpu_milli", "devices", "workload_id"
-    ):
-        pairs = tuple((int(index), int(amount)) for index, amount in devices)
-        found[node_id].append(
-            PodOnNode(team_id, charged or ChargedTo.GUARANTEED, milli, pairs, job)
+    columns = ("workload__team_id", "charged_to", "gpu_milli", "devices", "workload_id")
+    return [
+        PodOnNode(
+            team_id=team_id, charged_to=charged or ChargedTo.GUARANTEED, milli=milli,
+            devices=tuple((int(index), int(amount)) for index, amount in devices),
+            workload_id=job, node_id=node_id, pool_id=pool_id,
         )
-    return found
+        for team_id, charged, milli, devices, job, node_id, pool_id in rows.values_list(
+            *columns, "node_id", "node__pool_id"
+        )
+        if node_id is not None
+    ]  # fmt: skip
 
 
 def devices_of(gpus: int, pods: Sequence[PodOnNode]) -> tuple[Device, ...]:

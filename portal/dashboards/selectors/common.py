@@ -1,7 +1,7 @@
 """What several pages ask: whose name and colour, who holds what now."""
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -90,8 +90,15 @@ def list_held(*, pool_ids: Collection[int] | None = None) -> dict[tuple[int | No
     sums = pods.values_list("workload__team_id", "node__pool_id", "charged_to").annotate(
         milli=Sum("gpu_milli")
     )
+    return sum_held(sums.order_by())
+
+
+def sum_held(
+    rows: Iterable[tuple[int | None, int | None, str | None, int]],
+) -> dict[tuple[int | None, int], Held]:
+    """Team, pool, charge and milli-GPU, added up by team and pool."""
     found: dict[tuple[int | None, int], dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for team_id, pool_id, charged_to, milli in sums.order_by():
+    for team_id, pool_id, charged_to, milli in rows:
         if pool_id is not None:
             found[team_id, pool_id][charged_to or ChargedTo.GUARANTEED] += milli
     return {
@@ -104,6 +111,7 @@ def list_held(*, pool_ids: Collection[int] | None = None) -> dict[tuple[int | No
     }
 
 
+@once_a_page
 def list_quotas(*, now: datetime) -> dict[Place, Quota]:
     """The quotas in force, by team and pool."""
     begun = Quota.objects.filter(valid_from__lte=now)
@@ -113,17 +121,21 @@ def list_quotas(*, now: datetime) -> dict[Place, Quota]:
 
 def list_fences(*, now: datetime) -> dict[Place, Fence]:
     """Open reservations summed by team and pool."""
-    found: dict[Place, Fence] = {}
     rows = Reservation.objects.filter(
         state=ReservationState.ACTIVE, starts_at__lte=now, ends_at__gt=now
     )
-    for team, pool, gpus, source, ends_at in rows.values_list(
-        "team_id", "pool_id", "gpus", "source", "ends_at"
-    ):
-        old = found.get((team, pool), Fence())
-        found[team, pool] = Fence(
-            gpus=old.gpus + gpus,
-            added=old.added + (gpus if source == "pool" else 0),
-            until=max(old.until, ends_at) if old.until else ends_at,
+    return sum_fences(rows)
+
+
+def sum_fences(rows: Iterable[Reservation]) -> dict[Place, Fence]:
+    """These reservations, added up by team and pool."""
+    found: dict[Place, Fence] = {}
+    for row in rows:
+        place = (row.team_id, row.pool_id)
+        old = found.get(place, Fence())
+        found[place] = Fence(
+            gpus=old.gpus + row.gpus,
+            added=old.added + (row.gpus if row.source == "pool" else 0),
+            until=max(old.until, row.ends_at) if old.until else row.ends_at,
         )
     return found

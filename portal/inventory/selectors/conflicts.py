@@ -56,11 +56,10 @@ def list_conflicts(
     """
     horizon = timedelta(days=settings.CONFLICT_HORIZON_DAYS) if horizon is None else horizon
     window = Period(now, FOREVER)
-    pools = Pool.objects.all() if pool_id is None else Pool.objects.filter(pk=pool_id)
-    names = dict(pools.values_list("pk", "name"))
-    lives = rows.get_lives(names, window)
-    promised: dict[int, list[CommitmentRow]] = {pool: [] for pool in names}
-    for row in rows.get_commitments(names, window):
+    pools = [pool for pool in rows.get_pools() if pool_id in (None, pool.pk)]
+    promised: dict[int, list[CommitmentRow]] = {pool.pk: [] for pool in pools}
+    lives = rows.get_lives(promised, window)
+    for row in rows.get_commitments(promised, window):
         promised[row.pool_id].append(row)
     return [
         conflict

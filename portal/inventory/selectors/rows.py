@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Value
 
+from portal.common import pages
 from portal.common.pages import once_a_page
 from portal.inventory import calendar
 from portal.inventory.calendar import FOREVER, Condition, Hold, Period, Piece, Span
@@ -16,6 +17,7 @@ from portal.inventory.models import (
     MaintenanceWindow,
     Node,
     NodeOutage,
+    Pool,
 )
 
 PLANNED = frozenset({Condition.MAINTENANCE})
@@ -82,10 +84,39 @@ def overlapping(window: Period, start: str, end: str) -> Q:
     return condition & Q(**{f"{start}__lt": window.to_at})
 
 
+@once_a_page
+def get_pools() -> tuple[Pool, ...]:
+    """Every pool with its cluster and model, in the order pools are listed in."""
+    return tuple(Pool.objects.select_related("cluster", "gpu_model"))
+
+
+@once_a_page
+def get_nodes(pools: frozenset[int], window: Period) -> list[Node]:
+    """The nodes of these pools known at some time in the window, as far as time is concerned."""
+    return list(
+        query_nodes(pools, window).only(
+            "id", "name", "pool_id", "gpus", "first_seen_at", "removed_at"
+        )
+    )
+
+
+def get_whole_nodes(pools: frozenset[int], window: Period) -> list[Node]:
+    """The same with all that is known of them, by pool and name."""
+    found = list(query_nodes(pools, window).order_by("pool_id", "name", "id"))
+    pages.known(get_nodes, found, pools, window)
+    return found
+
+
+def query_nodes(pools: frozenset[int], window: Period) -> QuerySet[Node]:
+    """The nodes of these pools known at some time in the window."""
+    known = overlapping(window, "first_seen_at", "removed_at")
+    return Node.objects.filter(known, pool_id__in=pools)
+
+
 def get_lives(
     pools: Iterable[int], window: Period, *, with_outages: bool = True
 ) -> dict[int, list[NodeLife]]:
-    """Every node known at some time in the window, by pool: three queries, two without outages."""
+    """Every node known at some time in the window, by pool: two queries."""
     return _lives(frozenset(pools), window, with_outages=with_outages)
 
 
@@ -93,17 +124,8 @@ def get_lives(
 def _lives(
     pools: frozenset[int], window: Period, *, with_outages: bool
 ) -> dict[int, list[NodeLife]]:
-    nodes = list(
-        Node.objects.filter(pool_id__in=pools)
-        .filter(overlapping(window, "first_seen_at", "removed_at"))
-        .only("id", "name", "pool_id", "gpus", "first_seen_at", "removed_at")
-    )
-    pool_ids = {node.pool_id for node in nodes}
-    planned = MaintenanceWindow.objects.filter(cancelled_at__isnull=True)
-    away = _periods(planned.filter(node__pool_id__in=pool_ids), window)
-    down: dict[int, list[Period]] = defaultdict(list)
-    if with_outages:
-        down = _periods(NodeOutage.objects.filter(node__pool_id__in=pool_ids), window)
+    nodes = get_nodes(pools, window)
+    away, down = _periods(pools, window, with_outages=with_outages)
     lives: dict[int, list[NodeLife]] = defaultdict(list)
     for node in nodes:
         known = calendar.clip(node.first_seen_at, node.removed_at or FOREVER, window)
@@ -123,13 +145,20 @@ def _lives(
 
 
 def _periods(
-    rows: QuerySet[MaintenanceWindow] | QuerySet[NodeOutage], window: Period
-) -> dict[int, list[Period]]:
-    found: dict[int, list[Period]] = defaultdict(list)
-    met = rows.filter(overlapping(window, "starts_at", "ends_at"))
-    for node_id, starts_at, ends_at in met.values_list("node_id", "starts_at", "ends_at"):
-        found[node_id].append(Period(starts_at, ends_at or FOREVER))
-    return found
+    pools: frozenset[int], window: Period, *, with_outages: bool
+) -> tuple[dict[int, list[Period]], dict[int, list[Period]]]:
+    """When nodes are in maintenance, and when they are down: one query."""
+    met = overlapping(window, "starts_at", "ends_at") & Q(node__pool_id__in=pools)
+    columns = ("node_id", "starts_at", "ends_at", "down")
+    planned = MaintenanceWindow.objects.filter(met, cancelled_at__isnull=True).order_by()
+    found = planned.annotate(down=Value(0)).values_list(*columns)
+    if with_outages:
+        outages = NodeOutage.objects.filter(met).order_by().annotate(down=Value(1))
+        found = found.union(outages.values_list(*columns), all=True)
+    periods: tuple[dict[int, list[Period]], ...] = (defaultdict(list), defaultdict(list))
+    for node_id, starts_at, ends_at, down in found:
+        periods[down][node_id].append(Period(starts_at, ends_at or FOREVER))
+    return periods[0], periods[1]
 
 
 def get_bookable(pool_id: int, window: Period) -> list[Span]:
@@ -155,14 +184,30 @@ def get_commitments(
     kind: CommitmentKind | None = None,
 ) -> list[CommitmentRow]:
     """Promises that meet the window, in order of time."""
+    found = _commitments(
+        None if pools is None else frozenset(pools),
+        window,
+        None if teams is None else frozenset(teams),
+        kind,
+    )
+    return list(found)
+
+
+@once_a_page
+def _commitments(
+    pools: frozenset[int] | None,
+    window: Period,
+    teams: frozenset[int] | None,
+    kind: CommitmentKind | None,
+) -> tuple[CommitmentRow, ...]:
     rows = Commitment.objects.filter(overlapping(window, "starts_at", "ends_at"))
     if pools is not None:
-        rows = rows.filter(pool_id__in=list(pools))
+        rows = rows.filter(pool_id__in=pools)
     if teams is not None:
-        rows = rows.filter(team_id__in=list(teams))
+        rows = rows.filter(team_id__in=teams)
     if kind is not None:
         rows = rows.filter(kind=kind)
-    return [row_of(c) for c in rows.order_by("pool_id", "starts_at", "id")]
+    return tuple(row_of(c) for c in rows.order_by("pool_id", "starts_at", "id"))
 
 
 def row_of(commitment: Commitment) -> CommitmentRow:

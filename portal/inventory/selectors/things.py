@@ -1,6 +1,6 @@
 """Clusters, pools, nodes and namespaces as pages and the engine see them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -8,13 +8,13 @@ from django.db.models import Q
 
 from portal.common.errors import Missing
 from portal.common.pages import once_a_page
+from portal.inventory import calendar
 from portal.inventory.calendar import Condition, Period
 from portal.inventory.models import (
     Cluster,
     MaintenanceWindow,
     NamespaceOwner,
     Node,
-    NodeOutage,
     Pool,
 )
 from portal.inventory.selectors import rows
@@ -109,28 +109,40 @@ class NamespaceRow:
 @once_a_page
 def pool_names() -> dict[int, str]:
     """Every pool's name by id, in the order pools are listed in; names are open to all."""
-    return dict(Pool.objects.values_list("id", "name"))
+    return {pool.pk: pool.name for pool in rows.get_pools()}
 
 
 def _instant(at: datetime) -> Period:
     return Period(at, at + timedelta(microseconds=1))
 
 
+def _since(at: datetime) -> Period:
+    """From an instant on, as conflicts look ahead: a page that shows both reads once."""
+    return Period(at, calendar.FOREVER)
+
+
+def _lives_at(pools: Iterable[int], at: datetime) -> dict[int, list[rows.NodeLife]]:
+    """What is known of the nodes there are at an instant."""
+    return {
+        pool: [life for life in lives if life.known.from_at <= at]
+        for pool, lives in rows.get_lives(pools, _since(at)).items()
+    }
+
+
 def list_pools(
     *, now: datetime, cluster_id: int | None = None, pool_ids: Sequence[int] | None = None
 ) -> list[PoolRow]:
     """Pools with their figures at an instant, cheapest first within a cluster."""
-    pools = Pool.objects.select_related("cluster", "gpu_model")
-    if cluster_id is not None:
-        pools = pools.filter(cluster_id=cluster_id)
-    if pool_ids is not None:
-        pools = pools.filter(pk__in=pool_ids)
-    found = list(pools)
+    found = [
+        pool
+        for pool in rows.get_pools()
+        if cluster_id in (None, pool.cluster_id) and (pool_ids is None or pool.pk in pool_ids)
+    ]
     ids = [pool.pk for pool in found]
-    lives = rows.get_lives(ids, _instant(now))
+    lives = _lives_at(ids, now)
     committed = dict.fromkeys(ids, 0)
-    for row in rows.get_commitments(ids, _instant(now)):
-        committed[row.pool_id] += row.gpus * row.adds
+    for row in rows.get_commitments(ids, _since(now)):
+        committed[row.pool_id] += row.gpus * row.adds * (row.starts_at <= now)
     return [_pool_row(pool, lives.get(pool.pk, []), committed[pool.pk]) for pool in found]
 
 
@@ -172,33 +184,30 @@ def list_nodes(
     *, now: datetime, cluster_id: int | None = None, pool_id: int | None = None
 ) -> list[NodeRow]:
     """Nodes known at an instant, by pool and name."""
-    nodes = Node.objects.select_related("pool").filter(
-        rows.overlapping(_instant(now), "first_seen_at", "removed_at")
-    )
-    if cluster_id is not None:
-        nodes = nodes.filter(cluster_id=cluster_id)
-    if pool_id is not None:
-        nodes = nodes.filter(pool_id=pool_id)
-    found = list(nodes.order_by("pool_id", "name", "id"))
-    lives = rows.get_lives({node.pool_id for node in found}, _instant(now))
-    by_id = {life.id: life for pool in lives.values() for life in pool}
-    since = _down_since([node.pk for node in found])
-    return [_node_row(node, by_id[node.pk], since.get(node.pk)) for node in found]
+    names = {
+        pool.pk: pool.name
+        for pool in rows.get_pools()
+        if cluster_id in (None, pool.cluster_id) and pool_id in (None, pool.pk)
+    }
+    found = rows.get_whole_nodes(frozenset(names), _since(now))
+    lives = {life.id: life for pool in _lives_at(names, now).values() for life in pool}
+    return [
+        _node_row(node, lives[node.pk], names[node.pool_id]) for node in found if node.pk in lives
+    ]
 
 
-def _down_since(node_ids: Sequence[int]) -> dict[int, datetime]:
-    known = set(node_ids)
-    outages = NodeOutage.objects.filter(ends_at__isnull=True).values_list("node_id", "starts_at")
-    return {node_id: at for node_id, at in outages if node_id in known}
+def _down_since(life: rows.NodeLife) -> datetime | None:
+    """Since when a node is down that nobody has seen come back."""
+    return max((p.from_at for p in life.outages if p.to_at == calendar.FOREVER), default=None)
 
 
-def _node_row(node: Node, life: rows.NodeLife, down_since: datetime | None) -> NodeRow:
+def _node_row(node: Node, life: rows.NodeLife, pool_name: str) -> NodeRow:
     return NodeRow(
         id=node.pk,
         name=node.name,
         cluster_id=node.cluster_id,
         pool_id=node.pool_id,
-        pool_name=node.pool.name,
+        pool_name=pool_name,
         gpus=node.gpus,
         cpu_milli=node.cpu_milli,
         memory_mib=node.memory_mib,
@@ -210,7 +219,7 @@ def _node_row(node: Node, life: rows.NodeLife, down_since: datetime | None) -> N
         condition=life.pieces()[0].condition,
         first_seen_at=node.first_seen_at,
         removed_at=node.removed_at,
-        down_since=down_since,
+        down_since=_down_since(life),
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from portal.common.pages import answering, once_a_page
+from portal.common.pages import answering, known, once_a_page
 
 
 @pytest.fixture
@@ -73,3 +73,15 @@ def test_an_empty_answer_is_kept_too() -> None:
         read()
         read()
     assert asked == [1]
+
+
+def test_what_came_along_with_another_read_is_not_read_again(counter: list[int]) -> None:
+    read = a_reader(counter)
+    with answering("GET"):
+        known(read, ("tree", 0, 70))
+        known(read, ("team", 0, 71), "team")
+        assert read() == ("tree", 0, 70)
+        assert read("team") == ("team", 0, 71)
+        assert read("pool") == ("pool", 0, 1)
+    known(read, ("tree", 0, 72))
+    assert read() == ("tree", 0, 2)
