@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from portal.common.models import AuditEvent
 from portal.dashboards.selectors.common import TeamMark
 from portal.finance import selectors as finance
-from portal.finance.selectors import StatementRow
+from portal.finance.selectors import Bill
 from portal.requests import selectors as requests
 from portal.requests.models import Request, RequestState
 from portal.requests.selectors import Tab
@@ -37,15 +37,9 @@ class InboxRow:
     expires_at: datetime | None
 
 
-def list_bills(access: Access, *, now: datetime) -> list[StatementRow]:
+def list_bills(access: Access, *, now: datetime) -> list[Bill]:
     """Statements of the running month that I may see, newest revisions, dearest first."""
-    month = finance.get_month(instant=now)
-    if month.id is None:
-        return []
-    newest: dict[int | None, StatementRow] = {}
-    for row in finance.list_statements(access, month_id=month.id):
-        newest.setdefault(row.team_id, row)
-    return sorted(newest.values(), key=lambda row: -row.total_micro)
+    return sorted(finance.list_month_to_date(access, now=now), key=lambda row: -row.total_micro)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +50,7 @@ class Total:
     currency: str
 
 
-def total_of(bills: Sequence[StatementRow]) -> Total | None:
+def total_of(bills: Sequence[Bill]) -> Total | None:
     """All of them together; a month has one currency."""
     if not bills:
         return None

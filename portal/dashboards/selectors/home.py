@@ -5,22 +5,23 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from portal.common.drawing import Bar
+from portal.common.pages import once_a_page
 from portal.dashboards import explaining
 from portal.dashboards.explaining import Neighbour
 from portal.dashboards.selectors import common, promises
 from portal.dashboards.selectors.common import Fence, Held, Place, TeamMark
 from portal.dashboards.selectors.promises import PromiseRow
 from portal.finance import selectors as finance
-from portal.finance.selectors import BudgetRow, StatementRow
+from portal.finance.selectors import Bill, BudgetRow
 from portal.inventory import selectors as inventory
-from portal.inventory.selectors import PoolRow
+from portal.inventory.selectors import PoolSize
 from portal.quotas.models import Quota
-from portal.reservations.models import HOLDING, Reservation
+from portal.reservations.models import HOLDING, Reservation, ReservationState
 from portal.scheduling import selectors as scheduling
 from portal.scheduling.selectors import Loan, QueueRow
 from portal.teams import permissions
@@ -73,7 +74,7 @@ class TeamPanel:
     next: tuple[NextRow, ...]
     waiting: tuple[QueueRow, ...]
     waiting_total: int
-    bill: StatementRow | None
+    bill: Bill | None
     promises: tuple[PromiseRow, ...] = ()
     budgets: tuple[tuple[BudgetRow, str, str], ...] = ()
     """Each with what is spent of it, and how much it is, in words."""
@@ -83,10 +84,11 @@ class TeamPanel:
 class _Picture:
     """Everything the panels are cut from, read once."""
 
-    pools: dict[int, PoolRow]
+    pools: dict[int, PoolSize]
     quotas: dict[Place, Quota]
     held: dict[tuple[int | None, int], Held]
     fences: dict[Place, Fence]
+    reservations: list[Reservation]
     loans: list[Loan]
     marks: dict[int, TeamMark]
 
@@ -95,23 +97,19 @@ def list_my_teams(access: Access, *, tree: Tree, now: datetime) -> list[TeamRow]
     """Teams whose work I may see and that have a quota, work or reservations: leaves and others."""
     mine = teams.list_teams(access, roles=permissions.WORK, tree=tree)
     live = {team for team, _ in common.list_quotas(now=now)}
-    live |= set(
-        Workload.objects.filter(ended_at__isnull=True, team__isnull=False)
-        .order_by()
-        .values_list("team_id", flat=True)
-        .distinct()
-    )
+    live |= _waiting_totals().keys()
     return [row for row in mine if row.id in live]
 
 
 def list_panels(
     access: Access, *, rows: Sequence[TeamRow], tree: Tree, now: datetime, waiting: int = WAITING
 ) -> list[TeamPanel]:
-    """Each team in full; the number of queries does not grow with them but for the waiting list."""
+    """Each team in full; the number of queries does not grow with them."""
     picture = _read(now)
     ids = [row.id for row in rows]
-    upcoming = _next(ids, picture, now)
-    totals = _waiting_totals(ids)
+    upcoming = _next(picture)
+    totals = _waiting_totals()
+    first = _waiting(access, ids, waiting, now)
     bills = _bills(access, ids, now)
     in_full = ids if waiting else []
     kept = promises.list_promises(in_full, tree=tree, now=now)
@@ -122,7 +120,7 @@ def list_panels(
             path=tree.path_name(row.id),
             pools=tuple(_pool_panels(row, picture, now)),
             next=tuple(upcoming[row.id][:NEXT]),
-            waiting=_waiting(access, row.id, waiting, now),
+            waiting=tuple(first[row.id]),
             waiting_total=totals.get(row.id, 0),
             bill=bills.get(row.id),
             promises=tuple(kept.get(row.id, ())),
@@ -136,11 +134,15 @@ def list_panels(
 
 
 def _read(now: datetime) -> _Picture:
+    reservations = list(
+        Reservation.objects.filter(state__in=HOLDING, ends_at__gt=now).order_by("starts_at", "id")
+    )
     return _Picture(
-        pools={pool.id: pool for pool in inventory.list_pools(now=now)},
+        pools={pool.id: pool for pool in inventory.list_pool_sizes(now=now)},
         quotas=common.list_quotas(now=now),
         held=common.list_held(),
-        fences=common.list_fences(now=now),
+        fences=common.sum_fences(r for r in reservations if _is_open(r, now)),
+        reservations=reservations,
         loans=scheduling.list_loans(),
         marks=common.team_marks(),
     )
@@ -227,10 +229,13 @@ def _neighbour(team_id: int, loan: Loan, picture: _Picture) -> Neighbour:
     )
 
 
-def _next(ids: Collection[int], picture: _Picture, now: datetime) -> dict[int, list[NextRow]]:
-    rows = Reservation.objects.filter(team_id__in=ids, state__in=HOLDING, ends_at__gt=now)
+def _is_open(reservation: Reservation, now: datetime) -> bool:
+    return reservation.state == ReservationState.ACTIVE and reservation.starts_at <= now
+
+
+def _next(picture: _Picture) -> dict[int, list[NextRow]]:
     found: dict[int, list[NextRow]] = defaultdict(list)
-    for r in rows.order_by("starts_at", "id"):
+    for r in picture.reservations:
         found[r.team_id].append(
             NextRow(
                 id=r.pk, request_id=r.request_id, team_id=r.team_id,
@@ -241,21 +246,29 @@ def _next(ids: Collection[int], picture: _Picture, now: datetime) -> dict[int, l
     return found
 
 
-def _waiting(access: Access, team_id: int, most: int, now: datetime) -> tuple[QueueRow, ...]:
-    """The team's first jobs in the queue, with their sentences."""
-    if not most:
-        return ()
-    jobs = scheduling.list_queue(access, team_ids=[team_id], states=[WorkloadState.WAITING])
-    zone = timezone.get_current_timezone()
-    return tuple(scheduling.queue_rows(jobs[:most], access, zone=zone, now=now))
+def _waiting(
+    access: Access, ids: Collection[int], most: int, now: datetime
+) -> dict[int, list[QueueRow]]:
+    """The teams' first jobs in the queue, with their sentences."""
+    found: dict[int, list[QueueRow]] = defaultdict(list)
+    if most and ids:
+        jobs = scheduling.list_first_waiting(access, team_ids=ids, most=most)
+        zone = timezone.get_current_timezone()
+        for row in scheduling.queue_rows(jobs, access, zone=zone, now=now):
+            found[row.team_id or 0].append(row)
+    return found
 
 
-def _bills(access: Access, ids: Collection[int], now: datetime) -> dict[int, StatementRow]:
-    reached = access.teams(permissions.COST)
-    wanted = [team for team in ids if reached is None or team in reached]
-    return finance.get_month_to_date(team_ids=wanted, now=now) if wanted else {}
+def _bills(access: Access, ids: Collection[int], now: datetime) -> dict[int, Bill]:
+    if not ids or not access.holds_anywhere(permissions.COST):
+        return {}
+    found = finance.list_month_to_date(access, now=now)
+    return {bill.team_id: bill for bill in found if bill.team_id is not None}
 
 
-def _waiting_totals(ids: Collection[int]) -> dict[int | None, int]:
-    rows = Workload.objects.filter(team_id__in=ids, state=WorkloadState.WAITING)
-    return dict(rows.order_by().values_list("team_id").annotate(n=Count("id")))
+@once_a_page
+def _waiting_totals() -> dict[int, int]:
+    """Each team with jobs that have not ended, and how many of them wait."""
+    rows = Workload.objects.filter(ended_at__isnull=True, team__isnull=False).order_by()
+    waiting = Count("id", filter=Q(state=WorkloadState.WAITING))
+    return {team: n for team, n in rows.values_list("team_id").annotate(n=waiting) if team}

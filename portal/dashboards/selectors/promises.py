@@ -48,8 +48,10 @@ def list_promises(
     A job that still waits beyond its target counts as missed; one that waits within it, or ended
     within it without having started, counts neither way.
     """
+    if not team_ids:
+        return {}
     promised = targets.get_targets(now=now, from_at=now - BACK, tree=tree)
-    if not promised.rows or not team_ids:
+    if not promised.rows:
         return {}
     counts: dict[tuple[int, SlaRow], list[int]] = defaultdict(lambda: [0, 0])
     jobs = Workload.objects.filter(

@@ -49,11 +49,11 @@ def home(request: HttpRequest) -> HttpResponse:
     full = len(rows) <= homes.PANELS
     decides = access.holds_anywhere(permissions.DECIDE)
     oversees = access.holds(permissions.OVERSEE)
-    pays = access.holds(permissions.COST) and finance.shows_money()
     panels = homes.list_panels(
         access, rows=rows, tree=tree, now=now, waiting=homes.WAITING if full else 0
     )
-    bills = desks.list_bills(access, now=now) if pays else []
+    bills = desks.list_bills(access, now=now) if access.holds(permissions.COST) else []
+    pays = access.holds(permissions.COST) and finance.shows_money()
     conflicts = inventory.list_conflicts(now=now) if decides or oversees else []
     context = {
         "panels": [(panel, _lines(panel.waiting, now)) for panel in panels],

@@ -27,6 +27,7 @@ from portal.finance.selectors.reconciliation import (
     reconcile,
 )
 from portal.finance.selectors.statements import (
+    Bill,
     CommentRow,
     LineRow,
     MonthRow,
@@ -34,8 +35,8 @@ from portal.finance.selectors.statements import (
     StatementDetail,
     StatementRow,
     get_month,
-    get_month_to_date,
     get_statement,
+    list_month_to_date,
     list_months,
     list_statements,
     team_of_statement,
@@ -43,6 +44,7 @@ from portal.finance.selectors.statements import (
 from portal.finance.selectors.waste import Cause, Lost, list_lost
 
 __all__ = [
+    "Bill",
     "BudgetRow",
     "Cause",
     "CommentRow",
@@ -68,7 +70,6 @@ __all__ = [
     "forecast",
     "get_card_at",
     "get_month",
-    "get_month_to_date",
     "get_reconciliation",
     "get_statement",
     "issuer",
@@ -76,6 +77,7 @@ __all__ = [
     "list_gpu_models",
     "list_job_costs",
     "list_lost",
+    "list_month_to_date",
     "list_months",
     "list_rate_cards",
     "list_statements",

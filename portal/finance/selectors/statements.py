@@ -1,6 +1,5 @@
 """Months, statements and their lines, as far as the asker may see them."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -8,7 +7,9 @@ from typing import Any
 
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet, Sum
 
+from portal.common import pages
 from portal.common.errors import Missing
+from portal.common.pages import once_a_page
 from portal.finance import lines, months
 from portal.finance.models import (
     IdleRule,
@@ -273,17 +274,39 @@ def _revisions(statement_id: int) -> list[tuple[int, int]]:
     return rows if len(rows) > 1 else []
 
 
-def get_month_to_date(*, team_ids: Iterable[int], now: datetime) -> dict[int, StatementRow]:
-    """The running month's statement of each of these teams, if there is one and money is shown."""
-    if not presentation.shows_money():
-        return {}
-    found = Statement.objects.select_related("month").filter(
-        team_id__in=list(team_ids),
-        period_starts_at__lte=now,
-        period_ends_at__gt=now,
-        superseded_at__isnull=True,
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a statement comes to, without what it is made of; `team_id` None is nobody's part."""
+
+    id: int
+    team_id: int | None
+    team_name: str
+    state: StatementState
+    currency: str
+    total_micro: int
+
+
+@once_a_page
+def list_month_to_date(access: Access, *, now: datetime) -> tuple[Bill, ...]:
+    """The running month's statements the asker may see, by path; none where no money is shown.
+
+    One query, which also tells whether money is shown.
+    """
+    found = _found(access, month_id=None, team_id=None, revisions=False)
+    rows = list(
+        found.filter(month__starts_at__lte=now, month__ends_at__gt=now).annotate(
+            shown=presentation.alongside()
+        )
     )
-    return {row.team_id: row for row in _statement_rows(found) if row.team_id is not None}
+    if not rows:
+        return ()
+    pages.known(presentation.shows_money, rows[0].shown is not False)
+    if not presentation.shows_money():
+        return ()
+    return tuple(
+        Bill(r.pk, r.team_id, r.team_name, StatementState(r.state), r.currency, r.total_micro)
+        for r in sorted(rows, key=lambda r: (r.team_id is None, r.team_path))
+    )
 
 
 def team_of_statement(*, statement_id: int) -> int | None:

@@ -146,6 +146,25 @@ def list_pools(
     return [_pool_row(pool, lives.get(pool.pk, []), committed[pool.pk]) for pool in found]
 
 
+@dataclass(frozen=True, slots=True)
+class PoolSize:
+    """A pool and all its GPUs at an instant, whatever their condition."""
+
+    id: int
+    name: str
+    gpu_model: str
+    gpus: int
+
+
+def list_pool_sizes(*, now: datetime) -> list[PoolSize]:
+    """Pools with as little as pictures of teams need: two queries."""
+    pools = rows.get_pools()
+    gpus = dict.fromkeys((pool.pk for pool in pools), 0)
+    for node in rows.get_nodes(frozenset(gpus), _since(now)):
+        gpus[node.pool_id] += node.gpus * (node.first_seen_at <= now)
+    return [PoolSize(pool.pk, pool.name, pool.gpu_model.name, gpus[pool.pk]) for pool in pools]
+
+
 def _pool_row(pool: Pool, lives: Sequence[rows.NodeLife], committed: int) -> PoolRow:
     by_condition = dict.fromkeys(Condition, 0)
     for life in lives:

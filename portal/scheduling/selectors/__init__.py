@@ -17,6 +17,7 @@ from portal.scheduling.selectors.queue import (
     QueueRow,
     get_standing,
     list_decisions,
+    list_first_waiting,
     list_queue,
     queue_rows,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "get_workload",
     "latest_tick",
     "list_decisions",
+    "list_first_waiting",
     "list_loans",
     "list_policies",
     "list_queue",

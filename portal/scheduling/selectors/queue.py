@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
 from portal.common.errors import Invalid
@@ -128,6 +129,13 @@ def list_queue(
     if q:
         jobs = jobs.filter(_found(q, mine))
     return jobs.order_by(*_order(sort))
+
+
+def list_first_waiting(access: Access, *, team_ids: Iterable[int], most: int) -> QuerySet[Workload]:
+    """The first so many jobs of each of these teams that wait, in queue order: one query."""
+    place = Window(RowNumber(), partition_by=F("team_id"), order_by=_order("position"))
+    jobs = list_queue(access, team_ids=team_ids, states=[WorkloadState.WAITING])
+    return jobs.annotate(place=place).filter(place__lte=most)
 
 
 def _mine(access: Access) -> Q:
