@@ -101,6 +101,19 @@ class Ahead:
         return [AheadRow(marks.get(team or 0), jobs) for team, jobs in counts.most_common() if jobs]
 
 
+def list_ahead(*, cluster_id: int, position: int | None) -> list[AheadRow]:
+    """The same of one position: one query that counts."""
+    if position is None:
+        return []
+    marks = common.team_marks()
+    ahead = Standing.objects.filter(position__lt=position, workload__cluster_id=cluster_id)
+    counts = ahead.order_by().values_list("workload__team_id").annotate(jobs=Count("pk"))
+    return [
+        AheadRow(marks.get(team or 0), jobs)
+        for team, jobs in sorted(counts, key=lambda row: (-row[1], row[0] or 0))
+    ]
+
+
 def list_waiting_teams() -> list[WaitingTeam]:
     """All that waits, by team: names and sums are open to the organisation."""
     marks = common.team_marks()

@@ -6,13 +6,13 @@ from datetime import datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
-from django.db.models import F, Sum
+from django.db.models import F, Max, Sum
 from django.utils import timezone
 
 from portal.common.errors import Missing
 from portal.finance.models import Statement
 from portal.scheduling import selectors as scheduling
-from portal.scheduling.models import Decision, Tick
+from portal.scheduling.models import Decision
 from portal.scheduling.selectors import EventRow, PlacementRow, WorkloadDetail
 from portal.teams import permissions
 from portal.teams.permissions import UNKNOWN, Unknown
@@ -86,18 +86,19 @@ def team_of(kwargs: Mapping[str, object]) -> int | Unknown | None:
     """The team a workload belongs to; None is work of no team, which only the organisation sees."""
     workload_id = kwargs["workload_id"]
     assert isinstance(workload_id, int)
-    found = Workload.objects.filter(pk=workload_id).values_list("team_id", flat=True)
-    return next(iter(found), UNKNOWN)
+    known, team_id = scheduling.team_of_workload(workload_id=workload_id)
+    return team_id if known else UNKNOWN
 
 
 def get_workload(access: Access, *, workload_id: int, now: datetime) -> WorkloadPage:
     """One workload with its history. Raises `Missing`."""
     zone = timezone.get_current_timezone()
     detail = scheduling.get_workload(access, workload_id=workload_id, zone=zone, now=now)
-    if detail is None:
+    record = scheduling.get_job(workload_id)
+    if detail is None or record is None:
         raise Missing
-    record = Workload.objects.select_related("team", "pool", "reservation").get(pk=workload_id)
-    charges, until = _charges(workload_id)
+    begun = record.scheduled_at is not None or bool(detail.placements)
+    charges, until = _charges(workload_id) if begun else ((), None)
     return WorkloadPage(
         record=record,
         detail=detail,
@@ -106,7 +107,7 @@ def get_workload(access: Access, *, workload_id: int, now: datetime) -> Workload
         charges=charges,
         ledger_until=until,
         statements=tuple(_statements(access, record)),
-        snapshot_ticks=_with_snapshot([d.tick_id for d in detail.decisions]),
+        snapshot_ticks=frozenset(d.tick_id for d in detail.decisions if d.has_snapshot),
     )
 
 
@@ -177,18 +178,20 @@ def _restarts(pods: Sequence[PlacementRow]) -> Restarts:
 
 
 def _charges(workload_id: int) -> tuple[tuple[ChargeRow, ...], datetime | None]:
-    entries = LedgerEntry.objects.filter(workload_id=workload_id)
-    sums = entries.order_by().values_list("charged_to").annotate(
-        total=Sum(F("sign") * F("gpu_milli") * F("seconds"))
-    )  # fmt: skip
-    by_kind = dict(sums)
+    """What it used by charge, and until when that is known: one query."""
+    entries = LedgerEntry.objects.filter(workload_id=workload_id).order_by()
+    sums = list(
+        entries.values_list("charged_to").annotate(
+            total=Sum(F("sign") * F("gpu_milli") * F("seconds")), last=Max("to_at")
+        )
+    )
+    by_kind = {kind: total for kind, total, _last in sums}
     rows = tuple(
         ChargeRow(str(kind.label), kind.value, by_kind[kind.value])
         for kind in ChargedTo
         if by_kind.get(kind.value)
     )
-    last = entries.order_by("-to_at").values_list("to_at", flat=True).first()
-    return rows, last
+    return rows, max((last for *_sum, last in sums), default=None)
 
 
 def _statements(access: Access, row: Workload) -> list[StatementLink]:
@@ -205,11 +208,6 @@ def _statements(access: Access, row: Workload) -> list[StatementLink]:
         month = statement.period_starts_at.astimezone(ZoneInfo(statement.zone))
         newest[f"{month:%Y-%m}"] = StatementLink(statement.pk, f"{month:%Y-%m}")
     return list(newest.values())
-
-
-def _with_snapshot(tick_ids: list[int]) -> frozenset[int]:
-    rows = Tick.objects.filter(pk__in=tick_ids, snapshot__isnull=False)
-    return frozenset(rows.values_list("pk", flat=True))
 
 
 def get_snapshot(*, workload_id: int, tick_id: int) -> bytes:

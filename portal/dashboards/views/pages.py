@@ -153,7 +153,9 @@ def workload(request: HttpRequest, workload_id: int) -> HttpResponse:
         "tone": words.tone(row),
         "why": words.strong(words.why(row)),
         "more": words.also(row),
-        "ahead": words.ahead_sentence(queues.Ahead().of(row.cluster_id, row.position)),
+        "ahead": words.ahead_sentence(
+            queues.list_ahead(cluster_id=row.cluster_id, position=row.position)
+        ),
         "byline": words.byline(row),
         "place": words.place(row),
         "moment": words.moment(row, now),

@@ -45,6 +45,7 @@ from portal.scheduling.selectors.workload import (
     EventRow,
     PlacementRow,
     WorkloadDetail,
+    get_job,
     get_workload,
     team_of_workload,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "TickRow",
     "WaitRow",
     "WorkloadDetail",
+    "get_job",
     "get_policy",
     "get_score",
     "get_snapshot",

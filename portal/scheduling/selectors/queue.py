@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from django.db.models import F, Q, QuerySet, Window
+from django.db.models import BooleanField, ExpressionWrapper, F, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
@@ -32,6 +32,7 @@ SORTS: dict[str, tuple[F, ...]] = {
 }
 REFERS = ("workload", "for")
 """Keys of a detail that name a job."""
+KEPT = ExpressionWrapper(Q(tick__snapshot__isnull=False), BooleanField())
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,8 @@ class DecisionRow:
     charged_to: str
     planned_start: datetime | None
     sentence: Sentence
+    has_snapshot: bool = False
+    """Whether the engine's input of that tick is still kept."""
 
 
 def list_queue(
@@ -250,7 +253,7 @@ def list_decisions(
     mine = Workload.objects.filter(_mine(access), pk=workload_id)
     rows = list(
         Decision.objects.filter(workload__in=mine).select_related("tick").order_by("-id")
-        .defer("tick__snapshot")
+        .defer("tick__snapshot").annotate(has_snapshot=KEPT)
     )  # fmt: skip
     names = names_for((row.detail for row in rows), access)
     return [_decision_row(row, names, zone, now) for row in rows]
@@ -262,4 +265,5 @@ def _decision_row(row: Decision, names: Names, zone: tzinfo, now: datetime | Non
         id=row.pk, tick_id=row.tick_id, at=row.tick.at, verb=row.verb, reason=row.reason,
         detail=row.detail, charged_to=row.charged_to, planned_start=row.planned_start,
         sentence=sentences.build(said, names=names, zone=zone, now=now),
+        has_snapshot=getattr(row, "has_snapshot", False),
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
+from portal.common.pages import once_a_page
 from portal.scheduling.selectors.queue import (
     DecisionRow,
     QueueRow,
@@ -75,19 +76,22 @@ class WorkloadDetail:
 
 def team_of_workload(*, workload_id: int) -> tuple[bool, int | None]:
     """Whether there is such a workload, and its team's id; None is work of no team."""
-    row = Workload.objects.filter(pk=workload_id).values_list("team_id").first()
-    return (False, None) if row is None else (True, row[0])
+    job = get_job(workload_id)
+    return (False, None) if job is None else (True, job.team_id)
+
+
+@once_a_page
+def get_job(workload_id: int) -> Workload | None:
+    """One workload with what stands around it, whoever asks; doors ask whose it is first."""
+    around = ("team", "pool", "user", "standing", "cluster", "reservation")
+    return Workload.objects.select_related(*around).filter(pk=workload_id).first()
 
 
 def get_workload(
     access: Access, *, workload_id: int, zone: tzinfo = UTC, now: datetime | None = None
 ) -> WorkloadDetail | None:
     """One workload; None when there is none or it is not for this reader."""
-    job = (
-        Workload.objects.select_related("team", "pool", "user", "standing", "cluster")
-        .filter(pk=workload_id)
-        .first()
-    )
+    job = get_job(workload_id)
     if job is None or not access.holds(WORK, team_id=job.team_id):
         return None
     (row,) = queue_rows([job], access, zone=zone, now=now)
