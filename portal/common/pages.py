@@ -28,11 +28,25 @@ def answering(method: str | None) -> Iterator[None]:
         _kept.reset(token)
 
 
+def being_read() -> bool:
+    """Whether a page is being answered, so that what is read now is kept for its other parts."""
+    return _kept.get() is not None
+
+
 def known(read: Callable[..., _R], answer: _R, *args: object) -> None:
     """Keep what another read would find with these arguments, since it came along with this."""
     kept = _kept.get()
     if kept is not None:
         kept.setdefault((getattr(read, "__wrapped__", read), args, frozenset()), answer)
+
+
+def shelf(name: str) -> list[Any]:
+    """What this page has read so far of one kind, to cut narrower answers from; else nothing."""
+    kept = _kept.get()
+    if kept is None:
+        return []
+    found: list[Any] = kept.setdefault(("shelf", name), [])
+    return found
 
 
 def once_a_page(read: Callable[_P, _R]) -> Callable[_P, _R]:

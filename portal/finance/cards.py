@@ -11,7 +11,7 @@ from itertools import pairwise
 from portal.common.pages import once_a_page
 from portal.finance.models import IdleRule, Rate, RateCard
 from portal.finance.pricing import Price, Stretch
-from portal.inventory.models import Pool
+from portal.inventory import selectors as inventory
 from portal.teams import selectors as teams
 
 
@@ -69,16 +69,10 @@ def _every() -> tuple[Terms, ...]:
     return tuple(terms_of(card, list(card.rates.all())) for card in rows)
 
 
-@once_a_page
-def _models() -> dict[int, int]:
-    """The GPU model of each pool."""
-    return dict(Pool.objects.values_list("pk", "gpu_model_id"))
-
-
 def book_of(cards: tuple[Terms, ...]) -> Book:
     """These cards as a book; without one the currency is the organisation's."""
     currency = cards[0].bare.currency if cards else teams.get_organisation().currency
-    return Book(cards=cards, currency=currency, models=_models())
+    return Book(cards=cards, currency=currency, models=inventory.pool_models())
 
 
 def terms_of(card: RateCard, rates: Sequence[Rate]) -> Terms:

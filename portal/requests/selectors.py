@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from portal.common.errors import Missing
 from portal.common.models import AuditEvent
+from portal.common.pages import once_a_page
 from portal.inventory import selectors as inventory
 from portal.inventory.calendar import FOREVER, Period, Span, steps
 from portal.quotas import selectors as quotas
@@ -41,15 +42,18 @@ def list_soft_holds(
     without: int | None = None,
 ) -> list[SoftHold]:
     """Submitted and not lapsed, meeting the window; a quota change counts by what it adds."""
+    holds = (hold for hold in _all_soft_holds(pool_id, now) if hold.request_id != without)
+    return [h for h in holds if h.starts_at < to_at and h.ends_at > from_at]
+
+
+@once_a_page
+def _all_soft_holds(pool_id: int, now: datetime) -> tuple[SoftHold, ...]:
     rows = Request.objects.filter(pool_id=pool_id, state=RequestState.SUBMITTED).filter(
         Q(expires_at__isnull=True) | Q(expires_at__gt=now)
     )
-    if without is not None:
-        rows = rows.exclude(pk=without)
     found = list(rows.order_by("id"))
     guarantees = _guarantees(pool_id, {r.team_id for r in found if r.kind == "quota"}, now)
-    holds = (hold for row in found for hold in _soft_holds(row, guarantees, now))
-    return [h for h in holds if h.starts_at < to_at and h.ends_at > from_at]
+    return tuple(hold for row in found for hold in _soft_holds(row, guarantees, now))
 
 
 def _soft_holds(

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from portal.common import formats
 from portal.common.errors import Conflict
+from portal.common.pages import once_a_page
 from portal.reservations.models import BookingRule, Reservation
 from portal.reservations.selectors import TOOK_PLACE
 
@@ -36,6 +37,7 @@ class Broken:
     say: str
 
 
+@once_a_page
 def get_rules(*, pool_id: int) -> Rules:
     """The rules of a pool; without any, none asks anything."""
     row = BookingRule.objects.filter(pool_id=pool_id).first()

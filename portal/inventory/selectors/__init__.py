@@ -14,6 +14,7 @@ from portal.inventory.selectors.capacity import (
     free_gpus,
     free_steps,
     list_commitments,
+    read_ahead,
 )
 from portal.inventory.selectors.conflicts import Cause, ConflictRow, list_conflicts
 from portal.inventory.selectors.rows import CommitmentRow
@@ -32,6 +33,7 @@ from portal.inventory.selectors.things import (
     list_pool_sizes,
     list_pools,
     namespace_teams,
+    pool_models,
     pool_names,
 )
 
@@ -63,5 +65,7 @@ __all__ = [
     "list_pool_sizes",
     "list_pools",
     "namespace_teams",
+    "pool_models",
     "pool_names",
+    "read_ahead",
 ]

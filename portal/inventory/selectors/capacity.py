@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from portal.common import pages
 from portal.inventory import calendar
 from portal.inventory.calendar import Condition, Hold, Period, Shortfall, Span
 from portal.inventory.models import CommitmentKind
@@ -150,6 +151,17 @@ def fit_of(short: Shortfall, kept: Sequence[CommitmentRow]) -> Fit:
         gpus_per_node=short.per_node,
         blocking=tuple(sorted(holders, key=lambda r: (-r.gpus, r.starts_at, r.source_id))),
     )
+
+
+def read_ahead(*, from_at: datetime, to_at: datetime | None = None, promises: bool = True) -> None:
+    """Let a page read this time of all pools at once, to cut from it what it asks for after."""
+    if not pages.being_read():
+        return
+    window = rows.window_of(from_at, to_at)
+    pools = frozenset(pool.pk for pool in rows.get_pools())
+    rows.get_lives(pools, window)
+    if promises:
+        rows.get_commitments(pools, window)
 
 
 def capacity_pieces(*, pool_id: int, from_at: datetime, to_at: datetime) -> list[CapacityPiece]:

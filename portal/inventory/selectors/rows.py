@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Q, QuerySet, Value
@@ -116,11 +116,37 @@ def query_nodes(pools: frozenset[int], window: Period) -> QuerySet[Node]:
 def get_lives(
     pools: Iterable[int], window: Period, *, with_outages: bool = True
 ) -> dict[int, list[NodeLife]]:
-    """Every node known at some time in the window, by pool: two queries."""
-    return _lives(frozenset(pools), window, with_outages=with_outages)
+    """Every node known at some time in the window, by pool: two queries.
+
+    A page that has read a longer time of these pools cuts it from that.
+    """
+    wanted = frozenset(pools)
+    shelf = pages.shelf("lives")
+    for read, whole, outages, lives in shelf:
+        if wanted <= read and _within(window, whole) and outages >= with_outages:
+            return {
+                pool_id: [
+                    part
+                    for life in lives.get(pool_id, ())
+                    if (part := _part(life, window, with_outages=with_outages))
+                ]
+                for pool_id in wanted
+            }
+    found = _lives(wanted, window, with_outages=with_outages)
+    shelf.append((wanted, window, with_outages, found))
+    return found
 
 
-@once_a_page
+def _within(window: Period, whole: Period) -> bool:
+    return whole.from_at <= window.from_at and window.to_at <= whole.to_at
+
+
+def _part(life: NodeLife, window: Period, *, with_outages: bool) -> NodeLife | None:
+    """A node over a shorter time."""
+    known = calendar.clip(life.known.from_at, life.known.to_at, window)
+    return known and replace(life, known=known, outages=life.outages if with_outages else ())
+
+
 def _lives(
     pools: frozenset[int], window: Period, *, with_outages: bool
 ) -> dict[int, list[NodeLife]]:
@@ -183,23 +209,36 @@ def get_commitments(
     teams: Iterable[int] | None = None,
     kind: CommitmentKind | None = None,
 ) -> list[CommitmentRow]:
-    """Promises that meet the window, in order of time."""
-    found = _commitments(
-        None if pools is None else frozenset(pools),
-        window,
-        None if teams is None else frozenset(teams),
-        kind,
-    )
-    return list(found)
+    """Promises that meet the window, in order of time.
+
+    A page that has read a longer time of these pools picks them from that.
+    """
+    wanted = None if pools is None else frozenset(pools)
+    whose = None if teams is None else frozenset(teams)
+    shelf = pages.shelf("commitments")
+    for read, whole, found in shelf:
+        if (read is None or (wanted is not None and wanted <= read)) and _within(window, whole):
+            return [
+                row
+                for row in found
+                if (wanted is None or row.pool_id in wanted)
+                and (whose is None or row.team_id in whose)
+                and kind in (None, row.kind)
+                and row.starts_at < window.to_at
+                and row.hold.to_at > window.from_at
+            ]
+    rows = _commitments(wanted, window, whose, kind)
+    if whose is None and kind is None:
+        shelf.append((wanted, window, rows))
+    return rows
 
 
-@once_a_page
 def _commitments(
     pools: frozenset[int] | None,
     window: Period,
     teams: frozenset[int] | None,
     kind: CommitmentKind | None,
-) -> tuple[CommitmentRow, ...]:
+) -> list[CommitmentRow]:
     rows = Commitment.objects.filter(overlapping(window, "starts_at", "ends_at"))
     if pools is not None:
         rows = rows.filter(pool_id__in=pools)
@@ -207,7 +246,7 @@ def _commitments(
         rows = rows.filter(team_id__in=teams)
     if kind is not None:
         rows = rows.filter(kind=kind)
-    return tuple(row_of(c) for c in rows.order_by("pool_id", "starts_at", "id"))
+    return [row_of(c) for c in rows.order_by("pool_id", "starts_at", "id")]
 
 
 def row_of(commitment: Commitment) -> CommitmentRow:

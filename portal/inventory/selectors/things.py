@@ -112,6 +112,11 @@ def pool_names() -> dict[int, str]:
     return {pool.pk: pool.name for pool in rows.get_pools()}
 
 
+def pool_models() -> dict[int, int]:
+    """The GPU model of each pool."""
+    return {pool.pk: pool.gpu_model_id for pool in rows.get_pools()}
+
+
 def _instant(at: datetime) -> Period:
     return Period(at, at + timedelta(microseconds=1))
 

@@ -24,6 +24,8 @@ from portal.teams.permissions import ASK, COST
 from portal.teams.selectors import Access, Tree
 
 TYPED = ("team", "gpus", "gpus_per_node", "source", "starts_at", "ends_at", "zone", "reason")
+LONGEST = timedelta(days=40)
+"""A calendar that begins longer ago is read by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,9 @@ def check(request: HttpRequest) -> HttpResponse:
 
 def _desk(request: HttpRequest, data: Mapping[str, Any]) -> Desk:
     now = clock.now()
+    if request.method != "POST":
+        shown = _view(request, timezone.get_current_timezone_name(), now).from_at
+        inventory.read_ahead(from_at=shown if now - LONGEST < shown < now else now)
     pools = inventory.list_pools(now=now)
     wanted = str(data.get("pool", ""))
     pool = next((p for p in pools if str(p.id) == wanted), None)
@@ -124,7 +129,7 @@ def _seen(request: HttpRequest, desk: Desk, form: AskForm) -> dict[str, Any]:
     draft = None
     if row is not None and row.gpus and row.starts_at and row.ends_at:
         draft = row.team_id, Ask(row.gpus, None, row.source, row.starts_at, row.ends_at)
-    view = _view(request, desk, draft[1].starts_at if draft else desk.now)
+    view = _view(request, desk.zone, draft[1].starts_at if draft else desk.now)
     return {
         "pool": desk.pool,
         "view": view,
@@ -138,13 +143,13 @@ def _seen(request: HttpRequest, desk: Desk, form: AskForm) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _view(request: HttpRequest, desk: Desk, at: datetime) -> timeline.View:
+def _view(request: HttpRequest, zone: str, at: datetime) -> timeline.View:
     """The day of the address, else the day the draft begins."""
     data = request.POST or request.GET
     day = _date(str(data.get("day", ""))) or timezone.localtime(at).date()
     wanted = data.get("span")
     span = wanted if wanted in timeline.SPANS else timeline.DAY
-    return timeline.view_of(day, span, desk.zone)
+    return timeline.view_of(day, span, zone)
 
 
 def _date(text: str) -> date | None:
