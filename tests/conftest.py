@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from django.core.cache import cache
+from django.test import override_settings
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis
-from pytest_django import DjangoDbBlocker, Settings
+from pytest_django import DjangoDbBlocker
 
 from tests import scratch
 
@@ -30,9 +31,10 @@ def now() -> datetime:
 
 
 @pytest.fixture(autouse=True)
-def _unhurried(settings: Settings) -> None:
+def _unhurried() -> Iterator[None]:
     """Only the tests of rates are about rates."""
-    settings.API_READS = settings.API_WRITES = settings.API_STRANGERS = 10**9
+    with override_settings(API_READS=10**9, API_WRITES=10**9, API_STRANGERS=10**9):
+        yield
 
 
 @pytest.fixture(autouse=True)

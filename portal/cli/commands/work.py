@@ -132,7 +132,8 @@ def new_job(portal: Portal, typed: Namespace) -> Shown:
     if typed.output is None:
         return Shown(found["yaml"].rstrip(), found, notes=said)
     _write(Path(typed.output), found["yaml"])
-    return Shown(f"{said}\n{_('Written to %(file)s.') % {'file': typed.output}}", found)
+    where = _("Written to %(file)s.") % {"file": typed.output}
+    return Shown(f"{said}\n{where}", found)
 
 
 def _write(path: Path, text: str) -> None:

@@ -30,7 +30,8 @@ SAME = frozenset({"Evenshare", "Kubernetes", "%(was)s → %(now)s", "GPU %(n)d: 
                   "%(n)s %%", "%(n)s points", "%(rule)s: %(was)s → %(now)s",
                   "%(told)s in %(pool)s", "Alibaba 2020, PAI", "MiB", "Microsoft ITP",
                   "Microsoft Philly, as job_id, submit_s, duration_s, num_gpus, vc",
-                  "SenseTime Helios", "Slurm: sacct -P"})  # fmt: skip
+                  "SenseTime Helios", "Slurm: sacct -P", "API", "p90", "p99",
+                  "%(name)s (%(unit)s)"})  # fmt: skip
 """Names and bare placeholders, which read alike in every language."""
 LATIN = frozenset(
     {"GPU", "GPUs", "CPU", "CSV", "JSON", "KRW", "MIG", "GiB", "API", "KST", "R", "T", "G", "Kubernetes",
@@ -45,6 +46,8 @@ LATIN = frozenset(
      "Alibaba", "Analysis", "DRF", "EASY", "Fair", "Feitelson", "Helios", "ITP", "Jain", "Law",
      "MiB", "Microsoft", "Modeling", "P", "PAI", "Philly", "SWF", "SenseTime", "Simulation",
      "Slurm", "Tree", "Workload", "Zakay", "and", "duration", "export", "gzip", "id", "job",
+     "EVENSHARE", "HOSTS", "PNG", "PROMETHEUS", "Prometheus", "Speech", "dcgm", "exporter",
+     "monitoring", "pack", "prometheus", "seoul", "spread",
      "openb", "p", "replay", "resampling", "s", "sacct", "t", "vc", "x"}
 )  # fmt: skip
 """What Korean writes in Latin letters: units, names of things, addresses."""

@@ -31,7 +31,7 @@ NAMES = re.compile(
 """What the rows of this world are called."""
 LATIN = frozenset({
     "Evenshare", "English", "GPU", "KST", "UTC", "CSV", "CPU", "GiB", "Vision", "Search", "Hanbit", "KRW",
-    "Job", "R", "SLA", "gold", "FOCUS", "PDF", "XLSX", "iCal",
+    "Job", "R", "SLA", "API", "gold", "FOCUS", "PDF", "XLSX", "iCal",
 })  # fmt: skip
 """Names, units and zones, written alike in both languages."""
 PAGES: dict[str, tuple[str, ...]] = {
