@@ -25,13 +25,13 @@ SPOKEN = ("title", "aria-label", "placeholder", "alt", "data-label")
 HIDDEN = ("script", "style")
 NAMES = re.compile(
     r"(vision|search)-secret-job|(vision|search) secret (reason|purpose)|(vision|search)-person"
-    r"|asker-(vision|search)|h100-?\d*|\blab\b|\bcalendar\b|\bvision/|Asia/Seoul|R-\d+|branch-admin|\b(admin|lead|member|finance|auditor)\b",
+    r"|asker-(vision|search)|h100-?\d*(gb)?|h100-80gb|\d × \dg\.\d+gb(, \d × \dg\.\d+gb)*|\blab\b|\bcalendar\b|\bvision/|Asia/Seoul|R-\d+|branch-admin|\b(admin|lead|member|finance|auditor)\b",
     re.IGNORECASE,
 )
 """What the rows of this world are called."""
 LATIN = frozenset({
     "Evenshare", "English", "GPU", "KST", "UTC", "CSV", "CPU", "GiB", "Vision", "Search", "Hanbit", "KRW",
-    "Job", "R", "SLA", "API", "gold", "FOCUS", "PDF", "XLSX", "iCal",
+    "Job", "R", "SLA", "API", "MIG", "gold", "FOCUS", "PDF", "XLSX", "iCal",
 })  # fmt: skip
 """Names, units and zones, written alike in both languages."""
 PAGES: dict[str, tuple[str, ...]] = {
