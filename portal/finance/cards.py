@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 
+from django.db.models import FilteredRelation
+
 from portal.common.pages import once_a_page
 from portal.finance.models import IdleRule, Rate, RateCard
 from portal.finance.pricing import Price, Stretch
@@ -64,9 +66,16 @@ def read(from_at: datetime, to_at: datetime) -> Book:
 
 @once_a_page
 def _every() -> tuple[Terms, ...]:
-    """All cards there ever were, which are few."""
-    rows = RateCard.objects.prefetch_related("rates")
-    return tuple(terms_of(card, list(card.rates.all())) for card in rows)
+    """All cards there ever were, which are few: one query."""
+    cards: dict[int, tuple[RateCard, list[Rate]]] = {}
+    named = RateCard.objects.annotate(one=FilteredRelation("rates"))
+    # The types know no relation that the query itself names.
+    rows = named.select_related("one")  # type: ignore[misc]
+    for row in rows:
+        rates = cards.setdefault(row.pk, (row, []))[1]
+        rate: Rate | None = getattr(row, "one", None)
+        rates += [rate] if rate is not None else []
+    return tuple(terms_of(card, rates) for card, rates in cards.values())
 
 
 def book_of(cards: tuple[Terms, ...]) -> Book:

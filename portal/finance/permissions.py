@@ -6,7 +6,8 @@ for the whole organisation closes months, sets rates and marks statements paid.
 
 from collections.abc import Mapping
 
-from portal.finance.models import Statement
+from portal.common.errors import Missing
+from portal.finance import selectors
 from portal.teams.permissions import (
     ANY_ROLE,
     ASK,
@@ -23,10 +24,10 @@ from portal.teams.permissions import (
 
 def team_of(kwargs: Mapping[str, object]) -> int | Unknown | None:
     """The team a statement bills; None is the organisation's own part."""
-    found = Statement.objects.filter(pk=int(str(kwargs["statement_id"]))).values_list(
-        "team_id", flat=True
-    )
-    return next(iter(found), UNKNOWN)
+    try:
+        return selectors.team_of_statement(statement_id=int(str(kwargs["statement_id"])))
+    except Missing:
+        return UNKNOWN
 
 
 _READ = of_team(team_of, read=COST)

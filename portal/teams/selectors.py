@@ -128,7 +128,9 @@ def get_tree(*, now: datetime) -> Tree:
         Q(terms__valid_to__isnull=True) | Q(terms__valid_to__gt=now)
     )
     teams = Team.objects.annotate(term=FilteredRelation("terms", condition=standing))
-    found = list(teams.select_related("term").order_by("created_at", "id"))
+    # The types know no relation that the query itself names.
+    ordered = teams.select_related("term").order_by("created_at", "id")  # type: ignore[misc]
+    found: list[Team] = list(ordered)
     pages.known(team_hues, {team.pk: (team.name, team.hue) for team in found})
     by_parent: dict[int | None, list[tuple[Team, TeamTerm]]] = {}
     for team in found:

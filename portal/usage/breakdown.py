@@ -11,6 +11,7 @@ from datetime import datetime
 from django.db.models import Q, Sum, TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from portal.common.pages import once_a_page
 from portal.inventory.models import Pool
 from portal.teams import selectors as teams
 from portal.teams.models import Role, User
@@ -108,9 +109,13 @@ def _inside(chosen: Filter) -> tuple[datetime, datetime]:
 
 
 def _stale(chosen: Filter) -> list[tuple[int, datetime]]:
-    first, last = _inside(chosen)
+    return list(_stale_within(*_inside(chosen)))
+
+
+@once_a_page
+def _stale_within(first: datetime, last: datetime) -> tuple[tuple[int, datetime], ...]:
     marks = StaleHour.objects.filter(hour__gte=first, hour__lt=last)
-    return list(marks.values_list("cluster_id", "hour"))
+    return tuple(marks.values_list("cluster_id", "hour"))
 
 
 def _reach(chosen: Filter) -> Q:
@@ -149,14 +154,11 @@ def _from_ledger(by: Dimension, chosen: Filter) -> list[tuple[Part, int, int]]:
     ends = Q(from_at__gte=hour_of(chosen.from_at), from_at__lt=first) | Q(
         from_at__gte=last, from_at__lt=chosen.to_at
     )
+    inside = ends & Q(from_at__gte=chosen.from_at, to_at__lte=chosen.to_at)
     parts: list[tuple[Part, int, int]] = list(
-        rows.filter(whole)
+        rows.filter(whole | inside)
         .values_list(_COLUMN[by])
         .annotate(held=Sum(rollups.HELD), e=Sum(rollups.ESTIMATED))
-    )
-    inside = rows.filter(ends, from_at__gte=chosen.from_at, to_at__lte=chosen.to_at)
-    parts += inside.values_list(_COLUMN[by]).annotate(
-        held=Sum(rollups.HELD), e=Sum(rollups.ESTIMATED)
     )
     over = rows.filter(ends, to_at__gt=chosen.from_at).exclude(
         from_at__gte=chosen.from_at, to_at__lte=chosen.to_at

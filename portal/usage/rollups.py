@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Case, F, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import TruncHour
 
-from portal.inventory.models import Pool
+from portal.inventory import selectors as inventory
 from portal.usage.models import HourlyUse, LedgerEntry, MeasuredUse, StaleHour
 
 HOUR = timedelta(hours=1)
@@ -107,7 +107,7 @@ def write(cluster_id: int, hours: Collection[datetime]) -> None:
 
 def within(from_at: datetime, to_at: datetime) -> QuerySet[LedgerEntry]:
     """Rows that begin in a period; every pool is named, so that the index of pool and time serves."""
-    pools = list(Pool.objects.values_list("pk", flat=True))
+    pools = list(inventory.pool_names())
     return LedgerEntry.objects.order_by().filter(
         pool_id__in=pools, from_at__gte=from_at, from_at__lt=to_at
     )

@@ -4,6 +4,7 @@
 `prices` lists rate cards and says what something would cost.
 """
 
+from portal.finance.selectors.bills import Bill, list_month_to_date
 from portal.finance.selectors.budgets import BudgetRow, check_budget, list_budgets
 from portal.finance.selectors.budgets import show as show_budget
 from portal.finance.selectors.forecasts import Forecast, forecast
@@ -27,7 +28,6 @@ from portal.finance.selectors.reconciliation import (
     reconcile,
 )
 from portal.finance.selectors.statements import (
-    Bill,
     CommentRow,
     LineRow,
     MonthRow,
@@ -36,7 +36,6 @@ from portal.finance.selectors.statements import (
     StatementRow,
     get_month,
     get_statement,
-    list_month_to_date,
     list_months,
     list_statements,
     team_of_statement,

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Sum
+from django.db.models import Case, IntegerField, Sum, Value, When
 
 from portal.common.clock import whole_seconds
 from portal.finance import cards, months, pricing
@@ -43,12 +43,15 @@ class Forecast:
         return self.so_far_micro + self.booked_micro + self.expected_micro
 
 
-def forecast(*, now: datetime, team_ids: Collection[int]) -> dict[int, Forecast]:
-    """The running month of these teams."""
+def forecast(
+    *, now: datetime, team_ids: Collection[int], spent: Mapping[int, int] | None = None
+) -> dict[int, Forecast]:
+    """The running month of these teams; `spent` is what they are billed, where that is known."""
     month = months.find(now)
     as_of = max(month.starts_at, min(month.computed_at or month.starts_at, month.ends_at))
     book = cards.read(as_of - DAYS * DAY, month.ends_at)
-    spent = _spent(month.starts_at, month.ends_at, team_ids)
+    if spent is None:
+        spent = _spent(month.starts_at, month.ends_at, team_ids)
     booked = booked_micro(team_ids=team_ids, from_at=as_of, to_at=month.ends_at, book=book)
     daily = _daily(as_of, month.ends_at, team_ids, book)
     shared = _idle_shared(month.starts_at, as_of, month.ends_at, team_ids)
@@ -115,21 +118,23 @@ def _daily(
         return {}
     last = hour_of(as_of)
     found: dict[int, list[int]] = {}
-    for day in range(DAYS):
-        until = last - day * DAY
-        sums = (
-            HourlyUse.objects.order_by()
-            .filter(team_id__in=list(team_ids), hour__gte=until - DAY, hour__lt=until)
-            .exclude(charged_to="reserved")
-            .values_list("team_id", "pool_id", "charged_to")
-            .annotate(held=Sum("gpu_milli_seconds"))
-        )
-        for team_id, pool_id, charged_to, held in sums:
-            if team_id is None:
-                continue
-            rate = book.price(pool_id, as_of).for_use(charged_to)
-            days = found.setdefault(team_id, [0] * DAYS)
-            days[day] += held * rate // pricing.MILLI_SECONDS_PER_GPU_HOUR
+    back = Case(
+        *(When(hour__gte=last - (day + 1) * DAY, then=Value(day)) for day in range(DAYS)),
+        output_field=IntegerField(),
+    )
+    sums = (
+        HourlyUse.objects.order_by()
+        .filter(team_id__in=list(team_ids), hour__gte=last - DAYS * DAY, hour__lt=last)
+        .exclude(charged_to="reserved")
+        .values_list("team_id", "pool_id", "charged_to", back)
+        .annotate(held=Sum("gpu_milli_seconds"))
+    )
+    for team_id, pool_id, charged_to, day, held in sums:
+        if team_id is None:
+            continue
+        rate = book.price(pool_id, as_of).for_use(charged_to)
+        days = found.setdefault(team_id, [0] * DAYS)
+        days[day] += held * rate // pricing.MILLI_SECONDS_PER_GPU_HOUR
     return found
 
 

@@ -4,13 +4,12 @@ Everything a job held counts, over all its attempts and months. Prices are those
 of each hour; figures are not rounded to what a currency can pay, and bear no tax.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from itertools import pairwise
 
-from django.db.models import Sum
+from django.db.models import Case, IntegerField, Sum, Value, When
 
 from portal.finance import cards
 from portal.finance.cards import Book
@@ -90,8 +89,7 @@ def list_job_costs(
         row.completed += succeeded
         row.not_completed += not succeeded
     book = cards.read(EPOCH, to_at)
-    for since, until in pairwise(book.cuts(EPOCH, to_at)):
-        _add_use(ended, costs, book, since, until)
+    _add_use(ended, costs, book, book.cuts(EPOCH, to_at))
     rows = sorted(costs.values(), key=lambda row: (-row.exact_micro, row.kind))
     return JobCosts(currency=book.currency, rows=tuple(rows))
 
@@ -100,21 +98,25 @@ def _add_use(
     ended: Mapping[int, tuple[int | None, Kind, bool]],
     costs: Mapping[tuple[int | None, Kind], JobCost],
     book: Book,
-    since: datetime,
-    until: datetime,
+    cuts: Sequence[datetime],
 ) -> None:
-    """Add what these jobs held while one card held."""
+    """Add what these jobs held while each card held."""
     pks = sorted(ended)
+    since = dict(enumerate(cuts[:-1]))
+    card = Case(
+        *(When(hour__lt=until, then=Value(number)) for number, until in enumerate(cuts[1:])),
+        output_field=IntegerField(),
+    )
     for first in range(0, len(pks), AT_ONCE):
         use = HourlyUse.objects.order_by().filter(
-            workload_id__in=pks[first : first + AT_ONCE], hour__gte=since, hour__lt=until
+            workload_id__in=pks[first : first + AT_ONCE], hour__gte=cuts[0], hour__lt=cuts[-1]
         )
-        for pk, pool_id, charged_to, held in use.values_list(
-            "workload_id", "pool_id", "charged_to"
+        for pk, pool_id, charged_to, number, held in use.values_list(
+            "workload_id", "pool_id", "charged_to", card
         ).annotate(held=Sum("gpu_milli_seconds")):
             team_id, kind, succeeded = ended[pk]
             row = costs[team_id, kind]
             row.gpu_milli_seconds += held
             row.gpu_milli_seconds_lost += 0 if succeeded else held
-            rate = book.price(pool_id, since).for_use(charged_to)
+            rate = book.price(pool_id, since[number]).for_use(charged_to)
             row.exact_micro += Decimal(held * rate) / MILLI_SECONDS_PER_GPU_HOUR

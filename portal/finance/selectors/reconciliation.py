@@ -4,11 +4,12 @@ The two sides are counted apart. One is the sum of the lines as they stand in th
 other is capacity times time from the nodes alone, and its cost from the rate cards.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Q, Sum
 
 from portal.finance import cards, measuring, months, pricing
 from portal.finance.cards import Book
@@ -120,23 +121,29 @@ def get_reconciliation(*, instant: datetime) -> Reconciliation | None:
         return None
     until = month.ends_at if month.state == StatementState.FINAL else month.computed_at
     lines = StatementLine.objects.order_by().filter(statement__superseded_at__isnull=True)
-    adjustments = lines.filter(kind=LineKind.ADJUSTMENT)
-    own = lines.filter(statement__month=month).exclude(kind=LineKind.ADJUSTMENT)
-    later = adjustments.filter(from_at__gte=month.starts_at, to_at__lte=month.ends_at)
+    adjusts, own = Q(kind=LineKind.ADJUSTMENT), Q(statement__month=month)
+    later = adjusts & Q(from_at__gte=month.starts_at, to_at__lte=month.ends_at)
+    about = (own & ~adjusts) | later
+    found = lines.filter(own | later).values_list("pool_id", "kind", "adjusts")
+    sums = [
+        _Sums(*row)
+        for row in found.annotate(
+            quantity=Sum("gpu_milli_seconds", filter=about),
+            amount=Sum("amount_micro", filter=about),
+            own=Sum("amount_micro", filter=own & adjusts, default=0),
+            later=Sum("amount_micro", filter=later, default=0),
+        )
+    ]
     return Reconciliation(
         month=month.name,
         state=StatementState(month.state),
         from_at=month.starts_at,
         as_of=month.computed_at,
         currency=cards.read(month.starts_at, month.ends_at).currency,
-        pools=tuple(_pools(month.starts_at, until, [own, later])),
-        statements_micro=sum(
-            month.statements.filter(superseded_at__isnull=True).values_list(
-                "total_micro", flat=True
-            )
-        ),
-        adjustments_micro=_sum(adjustments.filter(statement__month=month)),
-        later_micro=_sum(later),
+        pools=tuple(_pools(month.starts_at, until, sums)),
+        statements_micro=months.billed_micro(month),
+        adjustments_micro=sum(row.own for row in sums),
+        later_micro=sum(row.later for row in sums),
     )
 
 
@@ -145,25 +152,33 @@ def reconcile(*, pool_id: int, from_at: datetime, to_at: datetime) -> Reckoning:
     return measuring.measure(pool_ids=[pool_id], from_at=from_at, to_at=to_at)[pool_id].reckoning
 
 
-def _pools(
-    from_at: datetime, to_at: datetime, lines: Sequence[QuerySet[StatementLine]]
-) -> list[PoolReconciliation]:
+class _Sums(NamedTuple):
+    """Lines of a month by pool and kind, and which part of them are adjustments."""
+
+    pool_id: int | None
+    kind: str
+    adjusts: str
+    quantity: int | None
+    amount: int | None
+    own: int
+    later: int
+
+
+def _pools(from_at: datetime, to_at: datetime, sums: Iterable[_Sums]) -> list[PoolReconciliation]:
     """Both sides of every pool that had capacity or has a line, cheapest first."""
     names = inventory.pool_names()
     book = cards.read(from_at, to_at)
+    inventory.read_ahead(from_at=from_at, to_at=to_at, promises=False)
     had = {pool_id: _capacity_and_cost(pool_id, from_at, to_at, book) for pool_id in names}
     pools = {
         pool_id: PoolReconciliation(pool_id, names[pool_id], *figures)
         for pool_id, figures in had.items()
     }
-    for line in lines:
-        sums = line.values_list("pool_id", "kind", "adjusts").annotate(
-            Sum("gpu_milli_seconds"), Sum("amount_micro")
-        )
-        for pool_id, kind_value, adjusts, quantity, amount in sums:
-            pool, kind = pools[pool_id or 0], LineKind(adjusts or kind_value)
-            pool.quantities[kind] = pool.quantities.get(kind, 0) + quantity
-            pool.amounts[kind] = pool.amounts.get(kind, 0) + amount
+    for row in sums:
+        if row.quantity is not None:
+            pool, kind = pools[row.pool_id or 0], LineKind(row.adjusts or row.kind)
+            pool.quantities[kind] = pool.quantities.get(kind, 0) + row.quantity
+            pool.amounts[kind] = pool.amounts.get(kind, 0) + (row.amount or 0)
     return [pool for pool in pools.values() if pool.capacity or pool.quantities]
 
 
@@ -179,7 +194,3 @@ def _capacity_and_cost(
         cost += pricing.amount(part, stretch.price.gpu_hour_micro, stretch.price.currency)
         has_rate = has_rate and (stretch.price.card_id is not None or part == 0)
     return capacity, cost, has_rate
-
-
-def _sum(lines: QuerySet[StatementLine]) -> int:
-    return sum(lines.values_list("amount_micro", flat=True))

@@ -180,7 +180,7 @@ class StatementDetail:
 
 def list_months() -> list[MonthRow]:
     """Every month that has statements, newest first."""
-    return [_month_row(month) for month in Month.objects.all()]
+    return [_month_row(month) for month in months.list_all()]
 
 
 def get_month(*, instant: datetime) -> MonthRow:
@@ -199,7 +199,7 @@ def list_statements(
 
     Those a later revision took the place of only if `revisions` are asked for.
     """
-    rows = _statement_rows(_found(access, month_id=month_id, team_id=team_id, revisions=revisions))
+    rows = _statement_rows(find(access, month_id=month_id, team_id=team_id, revisions=revisions))
     rows.sort(key=lambda r: (r.team_id is None, r.team_path, -r.revision))
     return sorted(rows, key=lambda r: r.period_starts_at, reverse=True)
 
@@ -209,7 +209,7 @@ class PagedStatements:
 
     def __init__(self, access: Access, **narrowed: Any) -> None:
         organisation_last = ExpressionWrapper(Q(team__isnull=True), BooleanField())
-        self._found = _found(access, **narrowed).order_by(
+        self._found = find(access, **narrowed).order_by(
             "-period_starts_at", organisation_last, "team_path", "-revision", "id"
         )
 
@@ -220,11 +220,11 @@ class PagedStatements:
         return _statement_rows(self._found[part])
 
 
-def _found(
+def find(
     access: Access, *, month_id: int | None, team_id: int | None, revisions: bool
 ) -> QuerySet[Statement]:
     """Statements the asker may see, narrowed."""
-    found = Statement.objects.select_related("month")
+    found = query_statements()
     if not revisions:
         found = found.filter(superseded_at__isnull=True)
     reached = access.teams(COST)
@@ -237,27 +237,43 @@ def _found(
     return found
 
 
+def query_statements() -> QuerySet[Statement]:
+    """Statements with their month, and whether money is shown at all."""
+    return Statement.objects.select_related("month").annotate(shown=presentation.alongside())
+
+
 def get_statement(*, statement_id: int) -> StatementDetail:
     """One statement with its lines; whether the asker may see it is the door's rule.
 
     Raises `Missing`.
     """
-    rows = _statement_rows(Statement.objects.select_related("month").filter(pk=statement_id))
-    if not rows:
+    statement = _read(statement_id)
+    if statement is None:
         raise Missing
+    pages.known(months.find, statement.month, statement.period_starts_at)
     found = list(StatementLine.objects.filter(statement_id=statement_id))
+    row = _statement_row(statement)
+    for line in found:
+        _add_up(row, line.kind, line.charged_to, line.gpu_milli_seconds, line.amount_micro)
     named = {line.reservation_id for line in found if line.reservation_id is not None}
     asked = dict(Reservation.objects.filter(pk__in=named).values_list("pk", "request_id"))
     return StatementDetail(
-        statement=rows[0],
+        statement=row,
         lines=tuple(_line_row(line, asked.get(line.reservation_id or 0)) for line in found),
-        comments=tuple(_comments(statement_id)),
-        revisions=tuple(_revisions(statement_id)),
+        comments=tuple(_comments(statement)),
+        revisions=tuple(_revisions(statement)),
     )
 
 
-def _comments(statement_id: int) -> list[CommentRow]:
-    statement = Statement.objects.get(pk=statement_id)
+@once_a_page
+def _read(statement_id: int) -> Statement | None:
+    found = query_statements().filter(pk=statement_id).first()
+    if found is not None:
+        tell_shown(found)
+    return found
+
+
+def _comments(statement: Statement) -> list[CommentRow]:
     found = LineComment.objects.filter(Q(team_id=statement.team_id), month_id=statement.month_id)
     said = list(found)
     people = {u.pk: str(u) for u in User.objects.filter(pk__in={c.author_id for c in said})}
@@ -266,55 +282,26 @@ def _comments(statement_id: int) -> list[CommentRow]:
     ]
 
 
-def _revisions(statement_id: int) -> list[tuple[int, int]]:
+def _revisions(statement: Statement) -> list[tuple[int, int]]:
     """Number and id of every revision, this one too, if there are several."""
-    statement = Statement.objects.get(pk=statement_id)
-    every = Statement.objects.filter(Q(team_id=statement.team_id), month_id=statement.month_id)
-    rows = list(every.order_by("revision").values_list("revision", "pk"))
+    every = list(Statement.objects.filter(month_id=statement.month_id).order_by("revision", "pk"))
+    months.tell_billed(statement.month, every)
+    rows = [(one.revision, one.pk) for one in every if one.team_id == statement.team_id]
     return rows if len(rows) > 1 else []
-
-
-@dataclass(frozen=True, slots=True)
-class Bill:
-    """What a statement comes to, without what it is made of; `team_id` None is nobody's part."""
-
-    id: int
-    team_id: int | None
-    team_name: str
-    state: StatementState
-    currency: str
-    total_micro: int
-
-
-@once_a_page
-def list_month_to_date(access: Access, *, now: datetime) -> tuple[Bill, ...]:
-    """The running month's statements the asker may see, by path; none where no money is shown.
-
-    One query, which also tells whether money is shown.
-    """
-    found = _found(access, month_id=None, team_id=None, revisions=False)
-    rows = list(
-        found.filter(month__starts_at__lte=now, month__ends_at__gt=now).annotate(
-            shown=presentation.alongside()
-        )
-    )
-    if not rows:
-        return ()
-    pages.known(presentation.shows_money, rows[0].shown is not False)
-    if not presentation.shows_money():
-        return ()
-    return tuple(
-        Bill(r.pk, r.team_id, r.team_name, StatementState(r.state), r.currency, r.total_micro)
-        for r in sorted(rows, key=lambda r: (r.team_id is None, r.team_path))
-    )
 
 
 def team_of_statement(*, statement_id: int) -> int | None:
     """Whose a statement is; None is the organisation's own. Raises `Missing`."""
-    found = Statement.objects.filter(pk=statement_id).values_list("team_id", flat=True)
-    for team_id in found:
-        return team_id
-    raise Missing
+    statement = _read(statement_id)
+    if statement is None:
+        raise Missing
+    return statement.team_id
+
+
+def tell_shown(statement: Statement) -> None:
+    """Whether money is shown came along with a statement: no part of the page asks again."""
+    shown: bool | None = getattr(statement, "shown", None)
+    pages.known(presentation.shows_money, shown is not False)
 
 
 def _month_row(month: Month) -> MonthRow:
@@ -333,6 +320,8 @@ def _month_row(month: Month) -> MonthRow:
 def _statement_rows(found: QuerySet[Statement]) -> list[StatementRow]:
     """Statements with their sums: two queries."""
     statements = list(found)
+    if statements:
+        tell_shown(statements[0])
     rows = {statement.pk: _statement_row(statement) for statement in statements}
     sums = (
         StatementLine.objects.filter(statement_id__in=list(rows))
@@ -341,12 +330,17 @@ def _statement_rows(found: QuerySet[Statement]) -> list[StatementRow]:
         .annotate(quantity=Sum("gpu_milli_seconds"), amount=Sum("amount_micro"))
     )
     for statement_id, kind_value, charged_to, quantity, amount in sums:
-        row, kind = rows[statement_id], LineKind(kind_value)
-        row.quantities[kind] = row.quantities.get(kind, 0) + quantity
-        row.amounts[kind] = row.amounts.get(kind, 0) + amount
-        if kind is LineKind.USE:
-            row.use[ChargedTo(charged_to)] = quantity
+        _add_up(rows[statement_id], kind_value, charged_to, quantity, amount)
     return [rows[statement.pk] for statement in statements]
+
+
+def _add_up(row: StatementRow, kind_of: str, charged_to: str, quantity: int, amount: int) -> None:
+    kind = LineKind(kind_of)
+    row.quantities[kind] = row.quantities.get(kind, 0) + quantity
+    row.amounts[kind] = row.amounts.get(kind, 0) + amount
+    if kind is LineKind.USE:
+        charge = ChargedTo(charged_to)
+        row.use[charge] = row.use.get(charge, 0) + quantity
 
 
 def _statement_row(statement: Statement) -> StatementRow:

@@ -125,8 +125,8 @@ def _forecast(rows: list[StatementRow], month: MonthRow, now: datetime) -> list[
     """What the running month is expected to cost each team shown, the dearest first."""
     if not month.starts_at <= now < month.ends_at:
         return []
-    team_ids = [row.team_id for row in rows if row.team_id is not None]
-    found = selectors.forecast(now=now, team_ids=team_ids)
+    spent = {row.team_id: row.total_micro for row in rows if row.team_id is not None}
+    found = selectors.forecast(now=now, team_ids=list(spent), spent=spent)
     return sorted(found.values(), key=lambda row: -row.total_micro)
 
 

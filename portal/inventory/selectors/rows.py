@@ -87,7 +87,12 @@ def overlapping(window: Period, start: str, end: str) -> Q:
 @once_a_page
 def get_pools() -> tuple[Pool, ...]:
     """Every pool with its cluster and model, in the order pools are listed in."""
-    return tuple(Pool.objects.select_related("cluster", "gpu_model"))
+    return tuple(query_pools())
+
+
+def query_pools() -> QuerySet[Pool]:
+    """The same, to be asked for with something beside it."""
+    return Pool.objects.select_related("cluster", "gpu_model")
 
 
 @once_a_page
@@ -144,7 +149,9 @@ def _within(window: Period, whole: Period) -> bool:
 def _part(life: NodeLife, window: Period, *, with_outages: bool) -> NodeLife | None:
     """A node over a shorter time."""
     known = calendar.clip(life.known.from_at, life.known.to_at, window)
-    return known and replace(life, known=known, outages=life.outages if with_outages else ())
+    if known is None:
+        return None
+    return replace(life, known=known, outages=life.outages if with_outages else ())
 
 
 def _lives(

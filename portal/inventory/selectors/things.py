@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery, Sum
 
+from portal.common import pages
 from portal.common.errors import Missing
 from portal.common.pages import once_a_page
 from portal.inventory import calendar
@@ -162,12 +163,16 @@ class PoolSize:
 
 
 def list_pool_sizes(*, now: datetime) -> list[PoolSize]:
-    """Pools with as little as pictures of teams need: two queries."""
-    pools = rows.get_pools()
-    gpus = dict.fromkeys((pool.pk for pool in pools), 0)
-    for node in rows.get_nodes(frozenset(gpus), _since(now)):
-        gpus[node.pool_id] += node.gpus * (node.first_seen_at <= now)
-    return [PoolSize(pool.pk, pool.name, pool.gpu_model.name, gpus[pool.pk]) for pool in pools]
+    """Pools with as little as pictures of teams need: one query."""
+    there = rows.overlapping(_instant(now), "first_seen_at", "removed_at")
+    nodes = Node.objects.filter(there, pool_id=OuterRef("pk")).order_by().values("pool_id")
+    gpus = Subquery(nodes.annotate(gpus=Sum("gpus")).values("gpus"))
+    pools: tuple[Pool, ...] = tuple(rows.query_pools().annotate(there=gpus))
+    pages.known(rows.get_pools, pools)
+    return [
+        PoolSize(pool.pk, pool.name, pool.gpu_model.name, getattr(pool, "there", 0) or 0)
+        for pool in pools
+    ]
 
 
 def _pool_row(pool: Pool, lives: Sequence[rows.NodeLife], committed: int) -> PoolRow:
