@@ -6,6 +6,8 @@ from datetime import datetime
 
 from django.db.models import Max, Q, QuerySet
 
+from portal.common import pages
+from portal.common.pages import once_a_page
 from portal.inventory.calendar import FOREVER, Period, Span, steps
 from portal.quotas.models import Quota
 
@@ -93,8 +95,18 @@ def guaranteed_steps(
 
 def list_within(team_ids: Iterable[int], pool_id: int, window: Period) -> list[QuotaRow]:
     """Figures of these teams that hold at some time in the window, by team and time."""
+    if pages.being_read():
+        wanted = frozenset(team_ids)
+        return [row for row in _of_pool(pool_id, window) if row.team_id in wanted]
     rows = Quota.objects.filter(valid_within(window))
     return [row_of(q) for q in _narrowed(rows, pool_id, team_ids)]
+
+
+@once_a_page
+def _of_pool(pool_id: int, window: Period) -> tuple[QuotaRow, ...]:
+    """What a page asks of several teams of a pool in turn."""
+    rows = Quota.objects.filter(valid_within(window))
+    return tuple(row_of(q) for q in _narrowed(rows, pool_id, None))
 
 
 def list_all(window: Period, *, team_ids: Iterable[int] | None = None) -> list[QuotaRow]:

@@ -55,6 +55,7 @@ def home(request: HttpRequest) -> HttpResponse:
     bills = desks.list_bills(access, now=now) if access.holds(permissions.COST) else []
     pays = access.holds(permissions.COST) and finance.shows_money()
     conflicts = inventory.list_conflicts(now=now) if decides or oversees else []
+    inbox, mine = desks.list_requests(access, decides=decides, now=now)
     context = {
         "panels": [(panel, _lines(panel.waiting, now)) for panel in panels],
         "full": full,
@@ -62,8 +63,8 @@ def home(request: HttpRequest) -> HttpResponse:
         "decides": decides,
         "works": access.holds_anywhere(permissions.WORK),
         "pays": pays,
-        "inbox": desks.list_inbox(access, now=now) if decides else [],
-        "mine": desks.list_mine(access),
+        "inbox": inbox,
+        "mine": mine,
         "conflicts": [explaining.conflict(row, now) for row in conflicts],
         "bills": bills,
         "total": desks.total_of(bills),
