@@ -5,8 +5,7 @@
 So many requests, reservations, jobs that wait and jobs that ended, breaches, people, news, lines of
 the audit, budgets, statements, drifts, syncs and Ray groups, and quotas of a hundred teams in ten
 pools, each figure changed nine times before. Goals: at most 12 queries and under 200 ms a page, the
-frame around it included. The pages that are no list but several (Capacity, Costs, Maintenance) say
-what they ask beside it.
+frame around it included; pages that are no list but several have goals of their own.
 """
 
 import argparse
@@ -25,10 +24,15 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
 GOAL_QUERIES, GOAL_MS = 12, 200
 TIMES = 7
-MORE = {r"/queue/": 16, r"/clusters/\d+/": 13, r"/quotas/pools/\d+/": 13}
+MORE = {
+    r"/clusters/\d+/": 13, r"/quotas/pools/\d+/": 13, r"/queue/(\d+/)?": 15, r"/capacity/": 15,
+    r"/maintenance/": 15, r"/rules/": 15, r"/requests/(quota|extension|give-back|sla)/": 15,
+    r"/costs/statements/\d+/": 15, r"/costs/": 18, r"/": 19, r"/costs/use/": 22,
+    r"/reserve/(\?span=month)?": 21,
+}  # fmt: skip
 """Goals of their own: the queue says whose jobs wait and how good forecasts were, a cluster how it
-stands; the figures of a pool are a form beside its sums and effects."""
-OF_SEVERAL = ("/capacity/", "/costs/", "/maintenance/")
+stands; the figures of a pool are a form beside its sums and effects. Pages that are no list but
+several, or a form that answers while it is filled in, ask as much as they show."""
 
 
 def main() -> None:
@@ -60,7 +64,7 @@ def main() -> None:
 def goal_of(page: str) -> int:
     """How many queries a page may ask."""
     own = next((most for form, most in MORE.items() if re.fullmatch(form, page)), GOAL_QUERIES)
-    return 99 if page in OF_SEVERAL else own
+    return own
 
 
 @contextmanager

@@ -47,8 +47,19 @@ def fill(count: int) -> list[str]:
         f"/clusters/{cluster}/jobs/", f"/clusters/{cluster}/ray/", f"/clusters/syncs/{run}/",
         "/api/v1/requests", "/api/v1/reservations", "/api/v1/quotas", "/api/v1/breaches",
         "/api/v1/workloads", "/api/v1/nodes", "/api/v1/notifications", "/api/v1/statements",
-        f"/api/v1/clusters/{cluster}/drift",
+        f"/api/v1/clusters/{cluster}/drift", "/", "/reserve/", "/reserve/?span=month", "/rules/",
+        "/requests/quota/", "/requests/extension/", "/requests/give-back/", "/requests/sla/",
+        *_single(teams[0].pk), "/costs/use/",
     ]  # fmt: skip
+
+
+def _single(team_id: int) -> list[str]:
+    """A job that waits, one that ended, and a statement."""
+    jobs = Workload.objects.filter(team_id=team_id)
+    waiting = jobs.filter(state=WorkloadState.WAITING).order_by("pk")[0].pk
+    ended = jobs.exclude(state=WorkloadState.WAITING).order_by("pk")[0].pk
+    statement = Statement.objects.filter(team_id=team_id).order_by("pk")[0].pk
+    return [f"/queue/{waiting}/", f"/queue/{ended}/", f"/costs/statements/{statement}/"]
 
 
 def _saved(model: Any, rows: Any) -> list[Any]:
