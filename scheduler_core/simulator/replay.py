@@ -57,7 +57,7 @@ class Decider(Protocol):
 
 Watch = Callable[[int], None]
 """Told how many jobs have ended by now."""
-WATCHED_EVERY = 500
+WATCHED_EVERY = 50
 
 
 class Replay:
