@@ -6,7 +6,6 @@ for the whole organisation closes months, sets rates and marks statements paid.
 
 from collections.abc import Mapping
 
-from portal.common.errors import Missing
 from portal.finance import selectors
 from portal.teams.permissions import (
     ANY_ROLE,
@@ -24,10 +23,8 @@ from portal.teams.permissions import (
 
 def team_of(kwargs: Mapping[str, object]) -> int | Unknown | None:
     """The team a statement bills; None is the organisation's own part."""
-    try:
-        return selectors.team_of_statement(statement_id=int(str(kwargs["statement_id"])))
-    except Missing:
-        return UNKNOWN
+    found = selectors.find_statement(int(str(kwargs["statement_id"])))
+    return UNKNOWN if found is None else found.team_id
 
 
 _READ = of_team(team_of, read=COST)

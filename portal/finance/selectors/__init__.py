@@ -34,11 +34,11 @@ from portal.finance.selectors.statements import (
     PagedStatements,
     StatementDetail,
     StatementRow,
+    find_statement,
     get_month,
     get_statement,
     list_months,
     list_statements,
-    team_of_statement,
 )
 from portal.finance.selectors.waste import Cause, Lost, list_lost
 
@@ -66,6 +66,7 @@ __all__ = [
     "check_budget",
     "currency_at",
     "estimate",
+    "find_statement",
     "forecast",
     "get_card_at",
     "get_month",
@@ -84,5 +85,4 @@ __all__ = [
     "reconcile",
     "show_budget",
     "shows_money",
-    "team_of_statement",
 ]

@@ -247,9 +247,10 @@ def get_statement(*, statement_id: int) -> StatementDetail:
 
     Raises `Missing`.
     """
-    statement = _read(statement_id)
+    statement = find_statement(statement_id)
     if statement is None:
         raise Missing
+    tell_shown(statement)
     pages.known(months.find, statement.month, statement.period_starts_at)
     found = list(StatementLine.objects.filter(statement_id=statement_id))
     row = _statement_row(statement)
@@ -266,11 +267,9 @@ def get_statement(*, statement_id: int) -> StatementDetail:
 
 
 @once_a_page
-def _read(statement_id: int) -> Statement | None:
-    found = query_statements().filter(pk=statement_id).first()
-    if found is not None:
-        tell_shown(found)
-    return found
+def find_statement(statement_id: int) -> Statement | None:
+    """One statement, whoever asks; doors ask whose it is first, and work alike if there is none."""
+    return query_statements().filter(pk=statement_id).first()
 
 
 def _comments(statement: Statement) -> list[CommentRow]:
@@ -288,14 +287,6 @@ def _revisions(statement: Statement) -> list[tuple[int, int]]:
     months.tell_billed(statement.month, every)
     rows = [(one.revision, one.pk) for one in every if one.team_id == statement.team_id]
     return rows if len(rows) > 1 else []
-
-
-def team_of_statement(*, statement_id: int) -> int | None:
-    """Whose a statement is; None is the organisation's own. Raises `Missing`."""
-    statement = _read(statement_id)
-    if statement is None:
-        raise Missing
-    return statement.team_id
 
 
 def tell_shown(statement: Statement) -> None:
