@@ -61,7 +61,7 @@ production: $(DEV)
 	  tests/portal tests/flows tests/races tests/drills tests/deploy/test_live_index.py
 
 browser: $(DEV)
-	$(BIN)/pytest -q -m 'browser and not drill' tests/browser
+	$(BIN)/pytest -q -n 2 --dist loadfile -m 'browser and not drill' tests/browser
 
 # Against a real API server: KUBEBUILDER_ASSETS names a folder with etcd and kube-apiserver, or
 # KUBECONFIG_TEST a cluster to throw away. Without either it says what it skipped, by name.

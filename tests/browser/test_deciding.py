@@ -139,13 +139,13 @@ def test_an_admin_sees_what_planned_work_would_break_before_planning_it(
 def test_two_admins_have_to_agree_where_a_rule_says_so(signed_in: SignIn) -> None:
     admin = signed_in("jihye", viewport=WIDE)
     admin.goto("/rules/")
-    admin.get_by_label("From so many GPUs").fill("6")
+    admin.get_by_label("From so many GPUs").fill("4")
     admin.get_by_role("button", name="Add the rule").click()
     expect(admin.locator(".messages .success")).to_be_visible()
     _sound(admin)
     lead = signed_in("minji", viewport=WIDE)
     lead.goto(
-        "/reserve/?gpus=6&starts_at=2026-11-25T09:00&ends_at=2026-11-25T12:00&reason=Six+of+them"
+        "/reserve/?gpus=4&starts_at=2026-11-25T09:00&ends_at=2026-11-25T12:00&reason=Four+of+them"
     )
     lead.get_by_role("button", name="Submit").click()
     address = lead.url
