@@ -7,7 +7,7 @@ from django import template
 from django.forms import BoundField
 from django.template import Context
 from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from portal.common import charts, drawing, formats
@@ -128,7 +128,7 @@ def pill(label: str, tone: str = "") -> dict[str, Any]:
 def ink(grain: str, name: str) -> SafeString:
     """How a legend paints a shape of this grain and colour."""
     if grain == drawing.HATCHED and name == "accent":
-        return mark_safe('class="ink-hatched" fill="url(#hatch-accent)"')
+        return format_html('class="ink-hatched" fill="url(#hatch-{})"', name)
     hue_number = name.removeprefix("hue-")
     return drawing.fill(grain, int(hue_number) if hue_number.isdigit() else 0)
 
