@@ -5,9 +5,12 @@ sent: bodies of the right shape, and bodies and addresses of the wrong one.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
 
 import pytest
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 from schemathesis import GenerationMode
 
 from portal.common import clock
@@ -21,6 +24,17 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 ROLES = ("member", "lead", "admin", "finance")
+
+
+@pytest.fixture(autouse=True)
+def _connected() -> Iterator[None]:
+    """Keep the test's connection: the application closes those that no transaction knows of."""
+    ends = (request_started, request_finished)
+    for end in ends:
+        end.disconnect(close_old_connections)
+    yield
+    for end in ends:
+        end.connect(close_old_connections)
 
 
 @pytest.fixture
