@@ -63,6 +63,8 @@ def make() -> dict[str, object]:
     organisation.promise_quotas(cluster=cluster, now=BEGINS, actor_id=admin.pk)
     organisation.set_rates(cluster=cluster, now=BEGINS, actor_id=admin.pk)
     _promise_waits(admin)
+    # Browsers take their time: what is known of the cluster holds for all of it.
+    Cluster.objects.update(stale_after_seconds=HOUR)
     _live(cluster, BEGINS, NOON)
     _ask(people)
     _drift(cluster)
