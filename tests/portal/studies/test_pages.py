@@ -63,8 +63,8 @@ def test_the_study_worked_out_by_hand_is_shown_with_its_figures(admin: Client, d
     said = words(admin, f"/what-if/{done.pk}/")
     assert "Order: First come, first served → Shortest first" in said
     # p90: 1,080 s before, 100 s after.
-    assert "Wait, p90Nine jobs in ten waited no longer. 18 m 1 m 40 s −16 m 20 s" in said
-    assert "AllocatedGPU time that was held, of all there was. 55.5 % 55.5 %" in said
+    assert "Wait, p90 Nine jobs in ten waited no longer. 18 m 1 m 40 s −16 m 20 s" in said
+    assert "Allocated GPU time that was held, of all there was. 55.5 % 55.5 %" in said
     assert "This is one run of the very jobs that came." in said
     assert "18 m → 1 m 20 s" in said
 
