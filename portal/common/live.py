@@ -32,4 +32,4 @@ class AddIndex(migrations.AddIndex):
         model: Any = to_state.apps.get_model(app_label, self.model_name)
         name = schema_editor.quote_name(self.index.name)
         schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
-        schema_editor.add_index(model, self.index, concurrently=True)  # type: ignore[call-arg]
+        schema_editor.add_index(model, self.index, concurrently=True)  # type: ignore[call-arg]  # only PostgreSQL's editor takes it

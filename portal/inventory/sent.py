@@ -29,7 +29,7 @@ class Strict(serializers.Serializer[Any]):
 class Instant(serializers.CharField):
     """A time with its offset."""
 
-    def to_internal_value(self, data: Any) -> datetime:  # type: ignore[override]
+    def to_internal_value(self, data: Any) -> datetime:  # type: ignore[override]  # text on the way in, an instant after
         """The instant; a time without an offset is none."""
         try:
             found = parse_datetime(super().to_internal_value(data))
